@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cosched.words.file_errors import why_not_run
 from cosched_adapters.manager import SettingError
@@ -18,7 +20,38 @@ COMMON_NUMBERS = {  # key: default, least, most; seconds
 }
 
 
-def seconds(settings: Mapping[str, object], limits: Mapping[str, tuple[float, float, float]]) -> dict[str, float]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    """The settings of each batch system; times are in seconds."""
+
+    hook_socket: Path  # where its hooks find the service, absolute
+    bin: Path | None = None  # the folder of its commands; None: those in PATH
+    backoff: float = 30.0  # how long a job that has yielded is not offered again
+    try_patience: float = 2.5  # how long it may take to offer a job that a peer wants to start
+    poll_interval: float = 30.0  # between two looks at the queue if nothing happens
+    command_timeout: float = 15.0  # how long one of its commands may take
+
+
+def common(
+    directory: Path,
+    settings: Mapping[str, object],
+    system: tuple[str, str],
+    numbers: Mapping[str, tuple[float, float, float]] = COMMON_NUMBERS,
+    others: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return the `QueueSettings` and all `numbers`, by name. Relative paths are in `directory`.
+
+    `system`: its name, and a command that `bin` must have. SettingError, also for a key that is none of these, nor of
+    `others`.
+    """
+    known = sorted(["bin", "hook_socket", *numbers, *others])
+    for key in sorted(settings.keys() - set(known)):
+        raise SettingError(str(key), f"is not a setting of the {system[0]} manager ({', '.join(known)})")
+    paths = {"hook_socket": _hook_socket(directory, settings), "bin": _folder_of_commands(directory, settings, *system)}
+    return {**paths, **_seconds(settings, numbers)}
+
+
+def _seconds(settings: Mapping[str, object], limits: Mapping[str, tuple[float, float, float]]) -> dict[str, float]:
     """Return the settings that are numbers of seconds; `limits`: by key, the default, the least and the most."""
     return {key: _number(key, settings.get(key, limits[key][0]), limits[key]) for key in limits}
 
@@ -37,7 +70,7 @@ def path_of(key: str, directory: Path, value: object) -> Path:
     return (directory / value).absolute()
 
 
-def folder_of_commands(directory: Path, settings: Mapping[str, object], system: str, command: str) -> Path | None:
+def _folder_of_commands(directory: Path, settings: Mapping[str, object], system: str, command: str) -> Path | None:
     """Return the folder `bin`, which must have this command of the batch system; None: it is not set."""
     if "bin" not in settings:
         return None
@@ -47,7 +80,7 @@ def folder_of_commands(directory: Path, settings: Mapping[str, object], system: 
     return path
 
 
-def hook_socket(directory: Path, settings: Mapping[str, object]) -> Path:
+def _hook_socket(directory: Path, settings: Mapping[str, object]) -> Path:
     """Return the path of `hook_socket`, which is hooks.sock in `directory` if it is not set."""
     path = path_of("hook_socket", directory, settings.get("hook_socket", "hooks.sock"))
     if len(os.fsencode(path)) > _LONGEST_SOCKET:

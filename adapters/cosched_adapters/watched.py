@@ -1,23 +1,83 @@
-"""What adapters have in common that look at a queue: reports in their order, and looks when they are wanted."""
+"""What adapters have in common that look at a queue: orders, reports in their order, looks when they are wanted."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from typing import Protocol
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from typing import Generic, Protocol
 
-from cosched_adapters.batch_system import BatchReport
-from cosched_adapters.manager import ManagerError
+from cosched.words.file_errors import reason_of
+from cosched_adapters.batch_system import BatchReport, JobOutlook
+from cosched_adapters.manager import ManagerError, UnknownJobError
+from cosched_adapters.register import Job, Register
+from cosched_adapters.setting_checks import QueueSettings
+from cosched_adapters.tasks import OwnTasks
 from cosched_adapters.watch import Watch
 
 
-class WatchedQueue:
-    """A part of a `BatchSystem`, which gives it these two. A report is done when the next one is asked for."""
+class Listener(Protocol):
+    """What hears the hooks."""
 
-    _reports: asyncio.Queue[BatchReport]
-    _watch: Watch
+    async def open(self) -> None:
+        """Begin. OSError."""
+
+    async def close(self) -> None:
+        """End."""
+
+
+class WatchedQueue(ABC, Generic[Job]):
+    """A part of a `BatchSystem`, which gives it `system`, `_register`, `_look`, `_give_back` and `hasten`.
+
+    A report is done when the next one is asked for.
+    """
+
+    system: str  # its name
+    others_turn = 0.0  # seconds for which a released job is kept back, so that others get its nodes offered first
+    _register: Register[Job]
     _nodes = 0
+
+    def __init__(self, settings: QueueSettings, log: logging.Logger, failures: int = logging.WARNING) -> None:
+        """`log` and `failures`: see `OwnTasks`."""
+        self._common = settings
+        self._tasks = OwnTasks(log, failures)
+        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
+        self._watch = Watch(self._look, settings.poll_interval)
+
+    @abstractmethod
+    async def _look(self) -> None:
+        """Look at the queue. ManagerError."""
+
+    @abstractmethod
+    async def _give_back(self, job: Job, pause: float, offer: int | None) -> bool:
+        """See `BatchSystem.give_back`."""
+
+    @abstractmethod
+    async def hasten(self, job_id: str) -> None:
+        """See the protocol."""
+
+    def _take_told(self) -> list[BatchReport]:
+        """Remove the reports that are not read yet, as `open` does: most only repeat what it returns."""
+        told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
+        for _ in told:
+            self._reports.task_done()
+        return told
+
+    async def _serve(self, listener: Listener, whom: str) -> None:
+        """Hear `whom`, the hooks, and begin to look at the queue. ManagerError."""
+        where = self._common.hook_socket
+        try:
+            await listener.open()
+        except OSError as error:
+            raise ManagerError(f"{whom} cannot be served at {where}: {reason_of(error, where)}") from error
+        self._tasks.begin(self._watch.run())
+
+    def _of(self, job_id: str) -> Job:
+        job = self._register.jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to {self.system}")
+        return job
 
     @property
     def nodes(self) -> int:
@@ -41,29 +101,39 @@ class WatchedQueue:
         """See the protocol."""
         return self._watch.seen_at
 
+    def outlooks(self) -> Mapping[str, JobOutlook]:
+        """See the protocol."""
+        return self._register.outlooks()
+
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+        """See the protocol: the answer to the hook tells the job."""
+        self._of(job_id).finding = dict(finding)
+
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        pause = self._common.backoff if backoff is None else backoff
+        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
+
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        return await self._tasks.finish(self._step_back(self._of(job_id), offer))
+
+    async def _step_back(self, job: Job, offer: int | None) -> bool:
+        return await self._give_back(job, self.others_turn, offer)
+
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
+        """See the protocol."""
+        limit = self._common.try_patience if patience is None else patience
+        return await self._register.wait_for_offer(self._of(job_id), limit, lambda: self.hasten(job_id))
+
+    async def forget(self, job_id: str) -> None:
+        """See the protocol."""
+        self._register.forget(job_id)
+
+    async def _stop(self, listener: Listener) -> None:
+        await self._tasks.close()
+        self._watch.close()
+        await listener.close()
+
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-class Wanted(Protocol):
-    """A job; `wanted` is set while a caller waits for its offer, which goes there and not into a report."""
-
-    wanted: asyncio.Future[None] | None
-
-
-async def wait_for_offer(
-    job: Wanted, patience: float, hasten: Callable[[], Awaitable[None]], report: Callable[[], None]
-) -> None:
-    """Wait up to `patience` seconds for the offer that `hasten` brings; `report` one that a cancelled caller has."""
-    wanted = job.wanted = asyncio.get_running_loop().create_future()
-    try:
-        with suppress(TimeoutError, ManagerError):
-            async with asyncio.timeout(patience):
-                await hasten()
-                await wanted
-    except asyncio.CancelledError:
-        if wanted.done() and not wanted.cancelled():
-            report()  # nobody waits for it any more
-        raise
-    finally:
-        job.wanted = None

@@ -10,9 +10,9 @@ import pytest
 
 from cosched.conformance.adapters.reporting import PATIENCE
 from cosched.core.protocol import named_mate
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
 from cosched_adapters.manager import End, Ended, ManagerError, NoRequeueError
-from cosched_adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows

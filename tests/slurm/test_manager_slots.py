@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import SlotOnRecord
-from cosched_adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import pytest
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import SlotOnRecord
-from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched_adapters.slurm.slots import REFUSED, Slots

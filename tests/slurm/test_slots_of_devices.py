@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from cosched_adapters.slurm.batch_job import Phase
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.slurm.slots import REFUSED
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site

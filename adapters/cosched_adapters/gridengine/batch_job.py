@@ -5,49 +5,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import Any
 
-from cosched.core.protocol import Named
+from cosched_adapters import batch_job
 from cosched_adapters.gridengine.gates import Gate
-from cosched_adapters.gridengine.records import Kept
-from cosched_adapters.manager import Ended
+from cosched_adapters.mate_fields import find
+
+ON_RECORD = (
+    "job_id", "owner", "words", "nodes", "submitted", "name", "time_limit", "account", "run", "started", "held_back",
+    "deleted",
+)  # fmt: skip
 
 
-class Phase(Enum):
-    """Where a job is."""
+@dataclass(eq=False, kw_only=True)
+class BatchJob(batch_job.BatchJob):
+    """A job that names a mate; instants of its own are by the loop's clock. `ON_RECORD` outlives the service."""
 
-    QUEUED = "queued"
-    CHOSEN = "chosen"  # it has slots, and its prolog is about to ask
-    OFFERED = "offered"  # its prolog waits
-    RUNNING = "running"  # it was let go, or has started without us
-    ENDED = "ended"
-
-
-@dataclass(eq=False)
-class BatchJob:
-    """A job that names a mate; instants by the loop's clock, but for those on record."""
-
-    kept: Kept
-    named: Named | None
-    phase: Phase = Phase.QUEUED
+    words: dict[str, str]  # by which it names its mate
+    run: str = ""  # the run that was let go; empty: none
+    held_back: bool = False  # by us, after it yielded
+    deleted: bool = False  # somebody has deleted it, so that its end is no failure
     gate: Gate | None = None  # while its prolog waits
-    hosts: str = ""
-    number: int = 0  # of its latest offer
-    end: Ended | None = None
-    changed: float = 0.0  # when a gate, or we, last changed its phase: older looks do not count
     missed: float | None = None  # when a look first missed it
     ending: bool = False  # it is about to be gone, and looked for until it is
-    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
-    coming: asyncio.Task[None] | None = None  # ends our hold after its backoff
-    order: asyncio.Lock = field(default_factory=asyncio.Lock)  # one order at a time
-    finding: Mapping[str, str] = field(default_factory=dict)  # variables by which it finds its mates
+    coming: asyncio.Task[None] | None = field(default=None)  # ends our hold after its backoff
 
-    @property
-    def job_id(self) -> str:
-        """Its id."""
-        return self.kept.job_id
+    def record(self) -> dict[str, Any]:
+        """Return what is kept of it."""
+        return {name: getattr(self, name) for name in ON_RECORD}
 
-    @property
-    def offered_as(self) -> int:
-        """The number of the offer that it has; 0: none."""
-        return self.number if self.phase is Phase.OFFERED else 0
+
+def of_record(record: Mapping[str, Any]) -> BatchJob:
+    """Return the job that was kept. TypeError, KeyError, WordError: this is none."""
+    return BatchJob(**record, named=find(record["words"]))

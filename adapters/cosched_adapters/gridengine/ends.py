@@ -5,31 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from cosched_adapters.batch_job import SECOND
+from cosched_adapters.gridengine.batch_job import BatchJob
 from cosched_adapters.gridengine.commands import RESCHEDULED, Record
-from cosched_adapters.gridengine.records import Kept
 from cosched_adapters.manager import End, Ended
 
-SECOND = 1_000_000_000  # nanoseconds
 _SIGNALLED = 128  # is added to the signal that has ended a job
 _KILLED = 100  # failed: "assumedly after job": a signal has ended it, often ours
 
 
-def ended(kept: Kept, records: Sequence[Record]) -> Ended | None:
+def ended(job: BatchJob, records: Sequence[Record]) -> Ended | None:
     """Return the report of a job that was let go and is gone; None: accounting does not have its end yet."""
     ends = [record for record in records if record.failed != RESCHEDULED]
-    return _ended(kept, ends[-1]) if ends else None
+    return _ended(job, ends[-1]) if ends else None
 
 
-def _ended(kept: Kept, record: Record) -> Ended:
+def _ended(job: BatchJob, record: Record) -> Ended:
     at = round((record.ended_at or time.time()) * SECOND)
     if record.started_at is None:
-        how = End.CANCELLED if kept.deleted or record.failed == _KILLED else End.UNSTARTED
-        return Ended(kept.job_id, how, at, reason="" if how is End.CANCELLED else record.why)
-    began = round((kept.started or record.started_at) * SECOND)
+        how = End.CANCELLED if job.deleted or record.failed == _KILLED else End.UNSTARTED
+        return Ended(job.job_id, how, at, reason="" if how is End.CANCELLED else record.why)
+    began = round((job.started or record.started_at) * SECOND)
     signal = record.exit_status - _SIGNALLED if record.exit_status > _SIGNALLED else None
-    how = _how(kept, record, signal)
+    how = _how(job, record, signal)
     return Ended(
-        kept.job_id,
+        job.job_id,
         how,
         max(at, began),  # accounting has whole seconds
         began,
@@ -39,15 +39,15 @@ def _ended(kept: Kept, record: Record) -> Ended:
     )
 
 
-def _how(kept: Kept, record: Record, signal: int | None) -> End:
-    if kept.deleted:
+def _how(job: BatchJob, record: Record, signal: int | None) -> End:
+    if job.deleted:
         return End.CANCELLED
     if record.failed not in (0, _KILLED):
         return End.LOST
     if signal is None:
         return End.EXITED
     ran = (record.ended_at or 0) - (record.started_at or 0)
-    return End.TIMEOUT if 0 < kept.time_limit <= ran else End.SIGNALLED
+    return End.TIMEOUT if 0 < job.time_limit <= ran else End.SIGNALLED
 
 
 def never_ran(job_id: str) -> Ended:
@@ -55,9 +55,7 @@ def never_ran(job_id: str) -> Ended:
     return Ended(job_id, End.CANCELLED, round(time.time() * SECOND))
 
 
-def gone(kept: Kept) -> Ended:
+def gone(job: BatchJob) -> Ended:
     """Return the report for a job that accounting does not have."""
-    began = round(kept.started * SECOND) if kept.started is not None else None
-    return Ended(
-        kept.job_id, End.LOST, round(time.time() * SECOND), began, reason="accounting has no record of its end"
-    )
+    began = round(job.started * SECOND) if job.started is not None else None
+    return Ended(job.job_id, End.LOST, round(time.time() * SECOND), began, reason="accounting has no record of its end")

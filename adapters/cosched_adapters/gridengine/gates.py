@@ -73,7 +73,7 @@ class Gates:
         self._ended = ended
         self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
 
-    def open(self) -> None:
+    async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         self._socket.open()
 

@@ -13,25 +13,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cosched.core.protocol import Named
-from cosched.words.file_errors import reason_of
-from cosched_adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, LoneJob
+from cosched_adapters.batch_job import Phase
+from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory, Known, LoneJob
 from cosched_adapters.findings import Finding
-from cosched_adapters.gridengine.batch_job import BatchJob, Phase
+from cosched_adapters.gridengine.batch_job import BatchJob
 from cosched_adapters.gridengine.calls import GridEngine
 from cosched_adapters.gridengine.commands import JobRow, RefusedError, words_of
 from cosched_adapters.gridengine.ends import ended, gone, never_ran
 from cosched_adapters.gridengine.gates import Gate, Gates
 from cosched_adapters.gridengine.records import Records
-from cosched_adapters.gridengine.register import Register, known
+from cosched_adapters.gridengine.register import Register
 from cosched_adapters.gridengine.settings import GridEngineSettings, read_settings
 from cosched_adapters.gridengine.submitting import submit
-from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
-from cosched_adapters.mate_fields import ADOPTABLE, find, is_adoptable
+from cosched_adapters.manager import NoRequeueError, SlotsOnRecord
+from cosched_adapters.mate_fields import ADOPTABLE, is_adoptable
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
-from cosched_adapters.tasks import OwnTasks
-from cosched_adapters.watch import Watch
-from cosched_adapters.watched import WatchedQueue, wait_for_offer
+from cosched_adapters.watched import WatchedQueue
 
 OTHERS_TURN = 4.0  # seconds for which a released job is held back, so that others get its slots offered first
 _ACCOUNTED = 30.0  # seconds after which accounting has a job's end, or never will
@@ -41,45 +39,35 @@ _LEAD = 0.05  # seconds that a prolog needs to hear an instant
 _LOG = logging.getLogger(__name__)
 
 
-class GridEngineManager(WatchedQueue, BatchSystem):
+class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
     """See `adapters.batch_system`. An offered job has its slots, and waits in its prolog."""
 
+    system = "Grid Engine"
+    others_turn = OTHERS_TURN
     mate_field = "pair, mate or group context"
     start_lead = _LEAD
+    _register: Register
 
     def __init__(self, settings: GridEngineSettings) -> None:
+        super().__init__(settings, _LOG)
         self.settings = settings
         self._engine = GridEngine(settings)
-        self._tasks = OwnTasks(_LOG, logging.WARNING)
-        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._records = Records(settings.records)
         self._register = Register(self._reports.put_nowait, self._now, self._records)
-        self._watch = Watch(self._look, settings.poll_interval)
         self._gates = Gates(settings.hook_socket, self._hear, self._gone, self._ending)
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the prologs."""
         self._nodes = await self._engine.slots()
-        for kept in self._records.open():
-            self._register.take_up(kept, find(kept.words))
+        self._register.jobs |= {job.job_id: job for job in self._records.open()}
         await self._look()
-        while not self._reports.empty():  # it only repeats what `open` returns
-            self._reports.get_nowait()
-            self._reports.task_done()
+        self._take_told()
         for job in self._register.jobs.values():
-            if job.kept.held_back:
+            if job.held_back:
                 self._come_again(job, self.settings.backoff)
-        where = self.settings.hook_socket
-        try:
-            self._gates.open()
-        except OSError as error:
-            raise ManagerError(f"the prologs cannot be served at {where}: {reason_of(error, where)}") from error
-        self._tasks.begin(self._watch.run())
+        await self._serve(self._gates, "the prologs")
         self._watch.hint()
-        return known(self._register.jobs.values())
-
-    def outlooks(self) -> dict[str, JobOutlook]:
-        return self._register.outlooks()
+        return {job.job_id: job.known() for job in self._register.jobs.values()}
 
     # Orders
 
@@ -95,22 +83,9 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         return True
 
     async def _tell_started(self, job: BatchJob, run: str) -> None:
-        await asyncio.sleep((job.kept.started or 0.0) - time.time())
-        if job.phase is Phase.RUNNING and job.kept.run == run:
+        await asyncio.sleep((job.started or 0.0) - time.time())
+        if job.phase is Phase.RUNNING and job.run == run:
             self._register.tell_started(job)
-
-    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
-        """See the protocol: the prolog adds them to the job's own variables."""
-        self._of(job_id).finding = dict(finding)
-
-    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled."""
-        pause = self.settings.backoff if backoff is None else backoff
-        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
-
-    async def release(self, job_id: str, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled."""
-        return await self._tasks.finish(self._give_back(self._of(job_id), OTHERS_TURN, offer))
 
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
         """Hold the job back, then let its prolog end with 99: else Grid Engine would offer it again at once."""
@@ -118,8 +93,8 @@ class GridEngineManager(WatchedQueue, BatchSystem):
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
             number, gate = job.number, job.gate
-            job.kept.held_back = True
-            self._records.keep(job.kept)
+            job.held_back = True
+            self._records.keep(job)
             await until_it_answers(lambda: self._engine.hold(job.job_id))
             self._come_again(job, pause)
             if job.offered_as != number or gate is None:
@@ -150,11 +125,11 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         await until_it_answers(lambda: self._let_come(job))
 
     async def _let_come(self, job: BatchJob) -> None:
-        if job.kept.held_back:
+        if job.held_back:
             await self._engine.let_come(job.job_id)
-            job.kept.held_back = False
+            job.held_back = False
             if job.job_id in self._register.jobs:
-                self._records.keep(job.kept)
+                self._records.keep(job)
 
     async def requeue(self, job_id: str) -> None:
         """See the protocol."""
@@ -165,13 +140,6 @@ class GridEngineManager(WatchedQueue, BatchSystem):
             except RefusedError as error:
                 raise NoRequeueError(f"job {job_id} cannot be queued again by Grid Engine: {error}") from None
             self._watch.hint()
-
-    async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        job = self._of(job_id)
-        if job.phase in (Phase.QUEUED, Phase.CHOSEN):
-            limit = self.settings.try_patience if patience is None else patience
-            await wait_for_offer(job, limit, lambda: self.hasten(job_id), lambda: self._register.report_offer(job))
-        return job.offered_as
 
     async def hasten(self, job_id: str) -> None:
         job = self._of(job_id)
@@ -185,12 +153,9 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         if job.phase is Phase.ENDED:
             return
         await self._engine.cancel(job_id)
-        job.kept.deleted = True
-        self._records.keep(job.kept)
+        job.deleted = True
+        self._records.keep(job)
         self._watch.hint()
-
-    async def forget(self, job_id: str) -> None:
-        self._register.forget(job_id)
 
     # Mates
 
@@ -213,7 +178,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
 
     async def _name(self, job: BatchJob, named: Named | None) -> None:
         given = words_of(named, job.named)
-        self._register.name(job, named, given)
+        self._register.put(job, named, given)
         await self._engine.name(job.job_id, given)
 
     async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
@@ -223,15 +188,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
 
     async def close(self) -> None:
         """Stop watching. Prologs wait for the next service."""
-        await self._tasks.close()
-        self._watch.close()
-        await self._gates.close()
-
-    def _of(self, job_id: str) -> BatchJob:
-        job = self._register.jobs.get(job_id)
-        if job is None:
-            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Grid Engine")
-        return job
+        await self._stop(self._gates)
 
     # Gates and looks at the queue
 
@@ -262,11 +219,11 @@ class GridEngineManager(WatchedQueue, BatchSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._engine.queue()
-        for job in self._register.missing(rows, began):
+        for job in self._register.missing({row.job_id for row in rows}, began):
             await self._miss(job)
         self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         for job in list(self._register.jobs.values()):
-            if job.kept.deleted and job.phase is not Phase.ENDED:
+            if job.deleted and job.phase is not Phase.ENDED:
                 if job.gate is not None:
                     job.gate.requeue()  # Grid Engine ends it; it would start it if the execd has not heard yet
                 self._ending(job.job_id)
@@ -287,15 +244,15 @@ class GridEngineManager(WatchedQueue, BatchSystem):
 
     async def _miss(self, job: BatchJob) -> None:
         """A job is not in the queue any more."""
-        if job.phase is not Phase.RUNNING and not job.kept.run:
-            self._register.ended(job, never_ran(job.job_id))
+        if job.phase is not Phase.RUNNING and not job.run:
+            self._register.note_end(job, never_ran(job.job_id))
             return
-        end = ended(job.kept, await self._engine.records(job.job_id))
+        end = ended(job, await self._engine.records(job.job_id))
         job.missed = job.missed or self._now()
         if end is None and self._now() < job.missed + _ACCOUNTED:
             self._ending(job.job_id)
         else:
-            self._register.ended(job, end or gone(job.kept))
+            self._register.note_end(job, end or gone(job))
 
 
 def _lone(row: JobRow) -> LoneJob:

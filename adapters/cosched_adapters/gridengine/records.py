@@ -10,31 +10,13 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cosched.words.file_errors import reason_of
+from cosched_adapters.gridengine.batch_job import BatchJob, of_record
 from cosched_adapters.manager import ManagerError
 
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass
-class Kept:
-    """What is on record of a job."""
-
-    job_id: str
-    owner: str
-    words: dict[str, str]  # by which it names its mate
-    nodes: int
-    submitted: int  # seconds since 1970
-    name: str
-    time_limit: int
-    account: str
-    run: str = ""  # the run that was let go; empty: none
-    started: float | None = None  # when, in seconds since 1970
-    held_back: bool = False  # by us, after it yielded
-    deleted: bool = False  # somebody has deleted it: it did not fail
 
 
 class Records:
@@ -43,7 +25,7 @@ class Records:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def open(self) -> Iterator[Kept]:
+    def open(self) -> Iterator[BatchJob]:
         """Yield what an earlier service has kept. ManagerError: the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,17 +34,17 @@ class Records:
             raise ManagerError(f"{self._folder}: {reason_of(error, self._folder)}") from error
         for path in paths:
             try:
-                yield Kept(**json.loads(path.read_text()))
-            except (OSError, ValueError, TypeError) as error:
+                yield of_record(json.loads(path.read_text()))
+            except (OSError, ValueError, TypeError, KeyError) as error:
                 _LOG.warning("%s is not a job's record, and is left out: %s", path, error)
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, job: BatchJob) -> None:
         """Write a job's file; it is on disk on return. ManagerError."""
-        path = self._folder / f"{kept.job_id}.json"
+        path = self._folder / f"{job.job_id}.json"
         aside = path.with_suffix(".new")
         try:
             with aside.open("w") as file:
-                json.dump(asdict(kept), file)
+                json.dump(job.record(), file)
                 file.flush()
                 os.fsync(file.fileno())
             aside.rename(path)

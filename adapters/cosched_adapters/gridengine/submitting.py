@@ -7,13 +7,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.protocol import Named
 from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.gridengine import commands
 from cosched_adapters.manager import ManagerError
-from cosched_adapters.mate_fields import ADOPTABLE, WordError
-from cosched_adapters.mate_words import asked_mate, option_of
+from cosched_adapters.mate_fields import ADOPTABLE
+from cosched_adapters.mate_words import asked_mate
+from cosched_adapters.submitting import exported, run, words_of
 
 ENVIRONMENT = "nodes"  # the parallel environment of jobs with several slots
 
@@ -23,7 +23,7 @@ def submit(submission: Submission) -> Accepted:
     given = submission.options
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
-    words = _named(asked_mate(submission.domain, submission.peers, given))
+    words = words_of(asked_mate(submission.domain, submission.peers, given), commands.words_of)
     words |= {ADOPTABLE: "true"} if given.get("adoptable") else {}
     argv = ["qsub", "-terse", *_options(given), *commands.context(words)]
     argv += ["--", *submission.arguments] if submission.arguments else []
@@ -41,33 +41,12 @@ def _options(given: Mapping[str, Any]) -> list[str]:
         options += ["-N", given["name"]]
     if given.get("directory") is None:
         options += ["-cwd"]
-    names = [name for name in given.get("export", "").split(",") if name not in ("ALL", "NONE", "")]
-    options += [
-        *(["-V"] if "ALL" in given.get("export", "").split(",") else []),
-        *(["-v", ",".join(names)] if names else []),
-    ]
+    options += exported(given.get("export", ""))
     return [*options, "-h"] if given.get("hold") else options
 
 
-def _named(named: Named | None) -> dict[str, str]:
-    if named is None:
-        return {}
-    try:
-        return commands.words_of(named)
-    except WordError as error:
-        raise InputError(option_of(named), None, str(error)) from None
-
-
 def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
-    try:
-        done = subprocess.run(
-            [*argv[:1], *(["-wd", directory] if directory else []), *argv[1:]], input=script, capture_output=True,
-            check=False, cwd=directory,
-        )  # fmt: skip
-    except FileNotFoundError:
-        raise ManagerError("qsub is not found in PATH; jobs of this domain are submitted with it") from None
-    except (OSError, ValueError) as error:
-        raise ManagerError(f"qsub cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    done = run([*argv[:1], *(["-wd", directory] if directory else []), *argv[1:]], script, directory=directory)
     said = " ".join((done.stderr + done.stdout).decode(errors="replace").split())
     job_id = done.stdout.decode(errors="replace").strip().partition(".")[0]
     if done.returncode != 0 or not job_id.isdecimal():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from cosched_adapters.batch_job import SECOND
 from cosched_adapters.manager import End, Ended
 from cosched_adapters.pbs.commands import JobRow
 
-SECOND = 1_000_000_000  # nanoseconds
 _DELETED = 91  # substate
 _SIGNALLED = (256, 128)  # what is added to the signal that has ended a job: by PBS, by its shell
 _OF_PBS = {-29: (End.TIMEOUT, ""), -4: (End.UNSTARTED, "it could not be started"), -1: (End.UNSTARTED, "")}

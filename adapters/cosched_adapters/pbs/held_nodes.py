@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.pbs import commands
-from cosched_adapters.pbs.batch_job import BatchJob, Phase
+from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.commands import NodeRow
 from cosched_adapters.pbs.register import Register
@@ -59,7 +60,7 @@ class HeldNodes:
 
     def keep(self, job: BatchJob) -> None:
         """Take the nodes of an offered job offline, if the answer takes long."""
-        self._tasks.begin(self._keep(job, job.vnodes))
+        self._tasks.begin(self._keep(job, job.nodelist))
 
     async def _keep(self, job: BatchJob, vnodes: str) -> None:
         await asyncio.sleep(self._guard)
@@ -85,7 +86,7 @@ class HeldNodes:
     def free(self, job: BatchJob) -> None:
         """Let others have the nodes of a job that does not wait on them any more."""
         if job.offline:
-            self._to_free |= dict.fromkeys(commands.chunks(job.vnodes), job.job_id)
+            self._to_free |= dict.fromkeys(commands.chunks(job.nodelist), job.job_id)
         job.offline = False
         self._tasks.begin(self._free_nodes())
 
@@ -119,7 +120,7 @@ class HeldNodes:
                 _LOG.warning("job %s has lost a node that was kept for it", job.job_id)
                 self._lost(job)
             elif online:
-                self._tasks.begin(self._keep_again(job, job.vnodes))
+                self._tasks.begin(self._keep_again(job, job.nodelist))
         if self._to_free:
             self._tasks.begin(self._free_nodes())
 

@@ -15,53 +15,44 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cosched.core.protocol import Named
-from cosched.words.file_errors import reason_of
-from cosched_adapters.batch_system import (
-    BatchReport,
-    BatchSystem,
-    BatchSystemFactory,
-    Foreseen,
-    JobOutlook,
-    Known,
-    LoneJob,
-    NodeState,
-)
+from cosched_adapters.batch_job import Phase
+from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory, Foreseen, Known, LoneJob, NodeState
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
 from cosched_adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
 from cosched_adapters.pbs import commands
-from cosched_adapters.pbs.batch_job import BatchJob, Phase
+from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.ends import ended, gone
 from cosched_adapters.pbs.held_nodes import HeldNodes
 from cosched_adapters.pbs.hook_server import HookServer
 from cosched_adapters.pbs.prospects import foresee, state_of
-from cosched_adapters.pbs.register import Register, known
+from cosched_adapters.pbs.register import Register
 from cosched_adapters.pbs.settings import PbsSettings, read_settings
 from cosched_adapters.pbs.start_notice import StartNotice
 from cosched_adapters.pbs.submitting import submit
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slices import Slices
-from cosched_adapters.tasks import OwnTasks
-from cosched_adapters.watch import Watch
-from cosched_adapters.watched import WatchedQueue, wait_for_offer
+from cosched_adapters.watched import WatchedQueue
 
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
 _UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
 _LOG = logging.getLogger(__name__)
 
 
-class PbsManager(WatchedQueue, BatchSystem):
+class PbsManager(WatchedQueue[BatchJob], BatchSystem):
     """See `adapters.batch_system`. An offered job waits in the queue, by the hook's word, until an order comes."""
 
+    system = "PBS"
+    others_turn = OTHERS_TURN
     mate_field = "pair, mate or group resource"
+    _register: Register
 
     def __init__(self, settings: PbsSettings) -> None:
+        super().__init__(settings, _LOG)
         self.settings = settings
         self._pbs = Pbs(settings)
-        self._tasks = OwnTasks(_LOG, logging.WARNING)
-        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._register = Register(
             self._reports.put_nowait,
             self._now,
@@ -69,7 +60,6 @@ class PbsManager(WatchedQueue, BatchSystem):
             ask_again=lambda: self._tasks.begin(self._schedule_later(0)),
             look=lambda: self._watch.hint(),
         )
-        self._watch = Watch(self._look, settings.poll_interval)
         heard = self._register.asked, self._changing, self._watch.hint, self._ended
         self._hooks = HookServer(settings.hook_socket, *heard, self._register.keeps_nodes, self._register.finding)
         self._held = HeldNodes(self._pbs, self._tasks, self._now, settings.guard, self._withdraw)
@@ -88,23 +78,13 @@ class PbsManager(WatchedQueue, BatchSystem):
         for row in rows:
             job = self._register.learn(row)
             if job is not None and row.state == "F":
-                self._register.ended(job, ended(row))
-        while not self._reports.empty():  # it only repeats what `open` returns
-            self._reports.get_nowait()
-            self._reports.task_done()
+                self._register.note_end(job, ended(row))
+        self._take_told()
         self._held.take_up(nodes, self._register)
-        try:
-            await self._hooks.open()
-        except OSError as error:
-            where = self.settings.hook_socket
-            raise ManagerError(f"the hook cannot be served at {where}: {reason_of(error, where)}") from error
-        self._tasks.begin(self._watch.run())
+        await self._serve(self._hooks, "the hook")
         self._watch.hint()
         self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
-        return {job.job_id: known(job) for job in self._register.jobs.values()}
-
-    def outlooks(self) -> dict[str, JobOutlook]:
-        return self._register.outlooks()
+        return {job.job_id: job.known() for job in self._register.jobs.values()}
 
     async def node_states(self) -> dict[str, NodeState]:
         return {node.name: state_of(node) for node in await self._pbs.nodes()}
@@ -125,10 +105,6 @@ class PbsManager(WatchedQueue, BatchSystem):
             await asyncio.shield(starting)
         return True
 
-    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
-        """See the protocol: the hook adds them to the job's own variables."""
-        self._of(job_id).finding = dict(finding)
-
     async def _start(self, job: BatchJob, at: float | None, offer: int) -> None:
         """Start a job on the nodes of this offer."""
         async with job.order:
@@ -146,7 +122,7 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def _run(self, job: BatchJob) -> None:
         began = self._now()
         try:
-            await until_it_answers(lambda: self._pbs.run(job.job_id, job.vnodes))
+            await until_it_answers(lambda: self._pbs.run(job.job_id, job.nodelist))
         except UnknownJobError:  # it has ended
             self._watch.hint()
         except ManagerError as error:
@@ -168,15 +144,6 @@ class PbsManager(WatchedQueue, BatchSystem):
         _LOG.warning("job %s cannot be started on its nodes: %s", job.job_id, error)
         self._withdraw(job)
 
-    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled."""
-        pause = self.settings.backoff if backoff is None else backoff
-        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
-
-    async def release(self, job_id: str, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled."""
-        return await self._tasks.finish(self._give_back(self._of(job_id), OTHERS_TURN, offer))
-
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
@@ -196,13 +163,6 @@ class PbsManager(WatchedQueue, BatchSystem):
                 await self._pbs.rerun(job_id)
         self._watch.hint()
 
-    async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        job = self._of(job_id)
-        if job.phase is Phase.QUEUED:
-            limit = self.settings.try_patience if patience is None else patience
-            await wait_for_offer(job, limit, lambda: self.hasten(job_id), lambda: self._register.report_offer(job))
-        return job.offered_as
-
     async def hasten(self, job_id: str) -> None:
         self._of(job_id).turned_away = 0.0
         await self._pbs.schedule()
@@ -210,9 +170,6 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def cancel(self, job_id: str) -> None:
         await self._pbs.cancel(self._of(job_id).job_id)
         self._watch.hint()
-
-    async def forget(self, job_id: str) -> None:
-        self._register.forget(job_id)
 
     # Mates
 
@@ -255,20 +212,12 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     async def close(self) -> None:
         """Stop watching. Held nodes stay offline for their jobs; the next service goes on with them."""
-        await self._tasks.close()
+        await self._stop(self._hooks)
         await self._pbs.close()
-        self._watch.close()
-        await self._hooks.close()
 
     async def _schedule_later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await until_it_answers(self._pbs.schedule)
-
-    def _of(self, job_id: str) -> BatchJob:
-        job = self._register.jobs.get(job_id)
-        if job is None:
-            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to PBS")
-        return job
 
     # Looks at the queue
 
@@ -302,10 +251,10 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._pbs.queue()
-        if missing := self._register.missing(rows, began):
-            found = {row.job_id: row for row in await self._pbs.details(missing)}
-            for job_id in missing:
-                self._miss(self._register.jobs[job_id], found.get(job_id))
+        if missing := self._register.missing({row.job_id for row in rows}, began):
+            found = {row.job_id: row for row in await self._pbs.details([job.job_id for job in missing])}
+            for job in missing:
+                self._miss(job, found.get(job.job_id))
         await self._learn(rows)
         self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         if self._register.namesakes:
@@ -327,7 +276,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         """A job is not in the queue any more."""
         if row is not None and row.state != "F":
             return
-        self._register.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
+        self._register.note_end(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
         self._held.free(job)
 
     def _withdraw(self, job: BatchJob) -> None:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from cosched.core.protocol import MateProblem, Named
-from cosched_adapters.batch_system import (
-    Appeared,
-    BatchReport,
-    Gone,
-    JobOutlook,
-    Known,
-    Offered,
-    Refused,
-    Relinked,
-    Withdrawn,
-)
-from cosched_adapters.manager import Ended, Started
-from cosched_adapters.mate_fields import ARRAY, WordError, find
+from cosched.core.protocol import Named
+from cosched_adapters import register
+from cosched_adapters.batch_job import SECOND, Phase
+from cosched_adapters.batch_system import BatchReport, JobOutlook, Withdrawn
+from cosched_adapters.manager import Started
+from cosched_adapters.mate_fields import ARRAY
 from cosched_adapters.pbs import commands
-from cosched_adapters.pbs.batch_job import BatchJob, Mate, Phase
+from cosched_adapters.pbs.batch_job import BatchJob, Mate
 from cosched_adapters.pbs.commands import JobRow
-from cosched_adapters.pbs.ends import SECOND
 from cosched_adapters.pbs.hook_server import Asked
 
 WAITS = "waits for its mate (cosched)"
@@ -36,7 +26,7 @@ _CYCLE = 10.0  # seconds: no scheduling cycle takes longer, or little is lost
 _LOG = logging.getLogger(__name__)
 
 
-class Register:
+class Register(register.Register[BatchJob]):
     """Reports go to `report`; `clock` is the loop's.
 
     `on_offer` gets each job that is offered now; `ask_again` makes PBS schedule once more; `look` looks at the queue.
@@ -50,21 +40,16 @@ class Register:
         ask_again: Callable[[], object],
         look: Callable[[], object],
     ) -> None:
-        self.jobs: dict[str, BatchJob] = {}
+        super().__init__(report, clock)
         self.namesakes: set[str] = set()  # jobs that wait for a look
-        self._report = report
-        self._clock = clock
         self._on_offer = on_offer
         self._ask_again = ask_again
         self._look = look
-        self._others: set[str] = set()  # queued jobs that name no mate
-        self._refused: dict[str, float] = {}  # jobs that cannot have their mates, and when that was reported
         self._keepers: dict[str, BatchJob] = {}  # nodes that are kept, and for whom
         self._offered: dict[str, BatchJob] = {}
         self._by_us: dict[str, BatchJob] = {}  # jobs that we have started in the last cycle of the scheduler, in order
         self._namers: dict[Mate, dict[str, BatchJob]] = {}  # those that have not ended, by owner and mate
         self._lines: dict[str, str] = {}  # jobs that wait, in order, with their queues, by the last look
-        self._numbers = itertools.count(1)  # of offers
 
     # The hook's question
 
@@ -73,7 +58,7 @@ class Register:
         in_the_way = self._keeper(asked)
         if in_the_way is not None:
             return f"its nodes are kept for job {in_the_way.job_id} (cosched)"
-        named = self._named(asked.job_id, asked.owner, asked.resources, asked.array)
+        named = self.find(asked.job_id, asked.owner, asked.resources, ARRAY if asked.array else "")
         job = self.jobs.get(asked.job_id)
         if job is None and named is not None and self._is_named(named, asked.owner):
             self.namesakes.add(asked.job_id)
@@ -81,9 +66,12 @@ class Register:
             return NAMESAKE
         if job is None and named is not None:
             nodes, just_now = len(commands.chunks(asked.vnodes)), int(time.time())
-            job = self._add(
-                BatchJob(asked.job_id, asked.owner, named, nodes, just_now, asked.name, account=asked.account or "")
-            )
+            job = self.add(
+                BatchJob(
+                    job_id=asked.job_id, owner=asked.owner, named=named, nodes=nodes, submitted=just_now,
+                    name=asked.name, account=asked.account or "",
+                )
+            )  # fmt: skip
         if job is None:
             return None
         if asked.account is not None:
@@ -118,12 +106,9 @@ class Register:
         if job.phase is Phase.RUNNING:
             self._report(Withdrawn(job.job_id))
         self.note_offer(job, vnodes)
-        job.started, job.nodes, job.changed = None, len(commands.chunks(vnodes)), self._clock()
+        job.started, job.nodes = None, len(commands.chunks(vnodes))
         self._on_offer(job)
-        if job.wanted is not None and not job.wanted.done():
-            job.wanted.set_result(None)
-        else:
-            self.report_offer(job)
+        self._tell_offer(job)
         return WAITS
 
     def _taken(self, job: BatchJob, vnodes: str) -> bool:
@@ -158,7 +143,7 @@ class Register:
             for node in job.chosen:
                 if self._keepers.get(node) is job:
                     del self._keepers[node]
-        job.phase = phase
+        super()._enter(job, phase)
         if vnodes is not None:
             job.put_on(vnodes)
         if phase is Phase.OFFERED:
@@ -180,24 +165,9 @@ class Register:
     def give_back(self, job: BatchJob, until: float) -> None:
         """Note that a job has given its nodes back, and is turned away until then."""
         self._enter(job, Phase.QUEUED)
-        job.changed, job.turned_away = self._clock(), until
-
-    def report_offer(self, job: BatchJob) -> None:
-        """Report the job's offer, if it has one."""
-        if job.phase is Phase.OFFERED:
-            told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.named
-            self._report(Offered(*told, can_yield=True, number=job.number, account=job.account, queue=job.queue))
+        job.turned_away = until
 
     # Looks at the queue
-
-    def missing(self, rows: Iterable[JobRow], began: float) -> list[str]:
-        """Return the jobs that a look which began at `began` did not find among those that have not ended."""
-        seen = {row.job_id for row in rows}
-        return [
-            job.job_id
-            for job in self.jobs.values()
-            if job.job_id not in seen and job.changed < began and job.phase is not Phase.ENDED
-        ]
 
     def see(self, rows: Iterable[JobRow], began: float) -> None:
         """Process all jobs that have not ended, as a look that began at `began` found them."""
@@ -209,11 +179,8 @@ class Register:
                 self.learn(row)
             elif job.changed < began:
                 self._follow(job, row)
-        self._others &= seen.keys()
+        self._drop_unseen(seen, began)
         self._drop_earlier_starts()
-        for gone in [id for id, at in self._refused.items() if id not in seen and at < began]:
-            del self._refused[gone]
-            self._report(Gone(gone))
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
@@ -224,32 +191,33 @@ class Register:
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what PBS expects of the jobs that wait."""
         found = places({job: queue for job, queue in self._lines.items() if job not in self._offered})
-        queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
+        queued = self._those_queued()
         return {job.job_id: JobOutlook(job.expected, job.comment, *found.get(job.job_id, (0, 0))) for job in queued}
 
     def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
-        named = self._named(row.job_id, row.owner, row.resources, row.array)
+        named = self._named(row)
         if named is None:
-            self._others.add(row.job_id)
+            self._others[row.job_id] = row.submitted_at
             return None
-        of = row.name, row.walltime, row.account, row.queue
-        job = BatchJob(row.job_id, row.owner, named, row.nodes, row.submitted_at, *of)
-        self._add(job)
+        job = self.add(
+            BatchJob(
+                job_id=row.job_id, owner=row.owner, named=named, nodes=row.nodes, submitted=row.submitted_at,
+                name=row.name, time_limit=row.walltime, account=row.account, queue=row.queue,
+            )
+        )  # fmt: skip
         self._follow(job, row)
         return job
 
-    def _add(self, job: BatchJob) -> BatchJob:
-        self.jobs[job.job_id] = job
+    def add(self, job: BatchJob) -> BatchJob:
+        """Take up a job that was not known."""
         self._note_mate(job)
-        self._others.discard(job.job_id)
-        self._report(Appeared(*_told(job)))
-        return job
+        return super().add(job)
 
     def _follow(self, job: BatchJob, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
         job.expected, job.comment, job.account, job.queue = row.expected, row.comment, row.account, row.queue
-        named = self._named(row.job_id, row.owner, row.resources, row.array)
+        named = self._named(row)
         if named != job.named:
             self.relink(job, named)
         if row.state in ("R", "E", "S") and job.phase is not Phase.RUNNING:
@@ -262,7 +230,7 @@ class Register:
         if not job.admitted and job.named is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
         self._enter(job, Phase.RUNNING)
-        job.started, job.changed = at, self._clock()
+        job.started = at
         if job.admitted:
             job.by_us, job.too_late = job.changed, set()
             self._by_us[job.job_id] = job
@@ -271,78 +239,27 @@ class Register:
     def withdraw(self, job: BatchJob) -> None:
         """Note that a job has lost its nodes, and is queued again."""
         self._enter(job, Phase.QUEUED, "")
-        job.started, job.changed = None, self._clock()
+        job.started = None
         self._report(Withdrawn(job.job_id))
 
-    def ended(self, job: BatchJob, end: Ended) -> None:
-        """Note a job's end."""
-        if job.phase is not Phase.ENDED:
-            self._enter(job, Phase.ENDED)
-            job.end, job.changed = end, self._clock()
-            self._report(end)
-
-    def forget(self, job_id: str) -> None:
-        """Drop a job that has ended; one that has not stays."""
-        if job_id in self.jobs and self.jobs[job_id].phase is Phase.ENDED:
-            del self.jobs[job_id]
-
     # Mates
-
-    def names_no_mate(self, job_id: str) -> bool:
-        """Return whether this is a queued job that names no mate at present."""
-        job = self.jobs.get(job_id)
-        return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
     def _is_named(self, named: Named, owner: str) -> bool:
         """Return whether a job of this owner that has not ended, as far as is known, has this mate or group."""
         return _found_by(named, owner) in self._namers
 
     def name(self, job: BatchJob, named: Named | None) -> None:
-        """Note that a job names another mate, or none, by our word."""
-        job.named = named
+        """See the class above; by its mate a job is found."""
+        super().name(job, named)
         self._note_mate(job)
 
-    def relink(self, job: BatchJob, named: Named | None) -> None:
-        """Note that a job names another mate, or none."""
-        self.name(job, named)
-        self._report(Relinked(job.job_id, named))
-
-    def _named(self, job_id: str, owner: str, resources: Mapping[str, str], array: bool) -> Named | None:
+    def _named(self, row: JobRow) -> Named | None:
         """Return the mate that a job names; None also if it cannot have one."""
-        try:
-            named = find(resources)
-        except WordError as error:
-            self._refuse(job_id, owner, str(error))
-            return None
-        if named is not None and array:
-            self._refuse(job_id, owner, ARRAY, named)
-            return None
-        return named
-
-    def _refuse(self, job_id: str, owner: str, reason: str, named: Named | None = None) -> None:
-        """Note that a job starts alone; `named`: those whom an array asks for."""
-        known, self._refused[job_id] = job_id in self._refused, self._clock()
-        if not known:
-            _LOG.warning("job %s of %s starts alone: %s", job_id, owner, reason)
-            problem = None if named is None else MateProblem.ARRAY
-            self._report(Refused(job_id, owner, reason, named, problem))
+        return self.find(row.job_id, row.owner, row.resources, ARRAY if row.array else "")
 
 
 def _found_by(named: Named, owner: str) -> Mate:
     return owner, named.name, named.ids
-
-
-def known(job: BatchJob) -> Known:
-    """Return a job and its state, for `open`."""
-    running = job.phase is Phase.RUNNING
-    began = round(job.started * SECOND) if running and job.started is not None else None
-    return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=running, end=job.end, began=began)
-
-
-def _told(job: BatchJob) -> tuple[str, int, int, str, Named | None, str, int, str, str]:
-    """Return the fields of Appeared."""
-    known = job.job_id, job.submitted, job.nodes, job.owner, job.named
-    return *known, job.name, job.time_limit, job.account, job.queue
 
 
 def lines(rows: Iterable[JobRow]) -> dict[str, str]:

@@ -7,13 +7,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.protocol import Named
 from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.manager import ManagerError
-from cosched_adapters.mate_fields import ADOPTABLE, WordError, words
-from cosched_adapters.mate_words import asked_mate, option_of
+from cosched_adapters.mate_fields import ADOPTABLE, words
+from cosched_adapters.mate_words import asked_mate
 from cosched_adapters.pbs import commands
+from cosched_adapters.submitting import exported, run, words_of
 
 
 def submit(submission: Submission) -> Accepted:
@@ -23,7 +23,9 @@ def submit(submission: Submission) -> Accepted:
         raise InputError(submission.path, None, "qsub passes no arguments to a script")
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
-    argv = ["qsub", *_options(given), *_named(asked_mate(submission.domain, submission.peers, given))]
+    named = words_of(asked_mate(submission.domain, submission.peers, given), words)
+    mate = [word for name, value in named.items() if value for word in ("-l", commands.resource(name, value))]
+    argv = ["qsub", *_options(given), *mate]
     argv += ["-l", commands.resource(ADOPTABLE, "true")] if given.get("adoptable") else []
     environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
     job_id = _qsub(argv, submission.script, given.get("directory"), environment)
@@ -42,8 +44,7 @@ def _options(given: Mapping[str, Any]) -> list[str]:
         options += ["-l", f"walltime={given['time_limit']}"]
     if given.get("name") is not None:
         options += ["-N", given["name"]]
-    if "export" in given:
-        options += _environment(given["export"])
+    options += exported(given.get("export", ""))
     return [*options, "-h"] if given.get("hold") else options
 
 
@@ -55,29 +56,8 @@ def _vnodes(nodelist: str, nodes: int | None) -> str:
     return "+".join(f"1:vnode={name}" for name in names)
 
 
-def _environment(export: str) -> list[str]:
-    """Return qsub's options for an environment: ALL, NONE, or variables by name."""
-    names = [name for name in export.split(",") if name not in ("ALL", "NONE")]
-    return [*(["-V"] if "ALL" in export.split(",") else []), *(["-v", ",".join(names)] if names else [])]
-
-
-def _named(named: Named | None) -> list[str]:
-    if named is None:
-        return []
-    try:
-        resources = words(named)
-    except WordError as error:
-        raise InputError(option_of(named), None, str(error)) from None
-    return [word for name, value in resources.items() if value for word in ("-l", commands.resource(name, value))]
-
-
 def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment: Mapping[str, str]) -> str:
-    try:
-        done = subprocess.run(argv, input=script, capture_output=True, check=False, cwd=directory, env=environment)
-    except FileNotFoundError:
-        raise ManagerError("qsub is not found in PATH; jobs of this domain are submitted with it") from None
-    except (OSError, ValueError) as error:
-        raise ManagerError(f"qsub cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    done = run(argv, script, environment, directory)
     said = " ".join(done.stderr.decode(errors="replace").split())
     if done.returncode != 0:
         raise ManagerError(said or f"qsub: exit {done.returncode}")

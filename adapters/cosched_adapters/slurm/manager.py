@@ -12,9 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from cosched.core.protocol import Named
-from cosched.words.file_errors import reason_of
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import (
-    BatchReport,
     BatchSystemFactory,
     Divided,
     Foreseen,
@@ -29,13 +28,13 @@ from cosched_adapters.batch_system import (
     WantedStart,
 )
 from cosched_adapters.findings import Finding
-from cosched_adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
+from cosched_adapters.manager import ManagerError, SlotsOnRecord
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slices import Slices
 from cosched_adapters.slurm import commands, comments
 from cosched_adapters.slurm.arrays import TOO_MANY
-from cosched_adapters.slurm.batch_job import BatchJob, Phase, can_name, lone
+from cosched_adapters.slurm.batch_job import BatchJob, can_name, lone
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow
 from cosched_adapters.slurm.controllers import is_here
@@ -51,8 +50,7 @@ from cosched_adapters.slurm.slots import Slots
 from cosched_adapters.slurm.submitting import submit
 from cosched_adapters.slurm.versions import requeue_delay
 from cosched_adapters.slurm.waiting_folder import WaitingFolder
-from cosched_adapters.tasks import OwnTasks
-from cosched_adapters.watch import PACE, Watch
+from cosched_adapters.watch import PACE
 from cosched_adapters.watched import WatchedQueue
 
 _HOOK_LEAD = 0.05  # seconds for an answer to reach a hook
@@ -61,24 +59,24 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may hav
 _LOG = logging.getLogger(__name__)
 
 
-class SlurmManager(WatchedQueue, MeetingSystem):
+class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     """See `adapters.batch_system`.
 
     Reports say that a job is known (Appeared) and that it is offered (Offered). `start`, `give_back` or `release`
     answers an offer; until then the job holds.
     """
 
+    system = "Slurm"
     mate_field = "comment"
+    _register: Register
 
     def __init__(self, settings: SlurmSettings) -> None:
+        super().__init__(settings, _LOG, logging.DEBUG)
         self.settings = settings
         self._slurm = Slurm(settings) if settings.gates is None else OwnSlurm(settings)
-        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._waiting = WaitingFolder(settings.waiting_folder)
         self._register = Register(self._reports.put_nowait, self._now, self._waiting.waits)
-        self._watch = Watch(self._look, settings.poll_interval)
         self._learning = asyncio.Lock()
-        self._tasks = OwnTasks(_LOG, logging.DEBUG)
         self._learner: asyncio.Task[None] | None = None
         self._gates: GateFolder | None = None
         self._hosts: list[str] | None = None  # those of slurmctld
@@ -117,12 +115,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         delay = requeue_delay(config)
         self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._register, self._now, delay)
         self._slots = Slots(self._slurm, self._sequences)
-        try:
-            await self._hooks.open()
-        except OSError as error:
-            where = self.settings.hook_socket
-            raise ManagerError(f"the hooks cannot be served at {where}: {reason_of(error, where)}") from error
-        self._tasks.begin(self._watch.run())
+        await self._serve(self._hooks, "the hooks")
         if self._gates is not None:
             self._tasks.begin(self._gates.keep_clear())
         for row in rows:
@@ -163,9 +156,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             self._register.learn(row)
         self._register.tell_arrays()
         self._claim_pauses()
-        told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
-        for report in told:
-            self._reports.task_done()
+        for report in self._take_told():
             if isinstance(report, Refused | Divided):
                 self._reports.put_nowait(report)
         return rows
@@ -235,10 +226,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._remove_what_is_over()
         return True
 
-    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
-        """See the protocol: the gate tells its tasks."""
-        self._of(job_id).finding = dict(finding)
-
     async def _announced(self, job: BatchJob, at: float) -> bool:
         """Tell the gates of all nodes the instant. False: meanwhile the job's hook has gone."""
         offer = job.offer
@@ -246,25 +233,19 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             await self._gates.announce(job.job_id, at, job.finding)
         return job.phase is Phase.OFFERED and job.offer is offer
 
-    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        job, pause = self._of(job_id), self.settings.backoff if backoff is None else backoff
-        given = await self._tasks.finish(self._sequences.give_back(job, pause, offer))
-        if self._slots.is_for_one_try(job_id) and not job.offered_as:
-            await self.unbook(job_id)
+    async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
+        """See `Sequences.give_back`."""
+        given = await self._sequences.give_back(job, pause, offer)
+        if self._slots.is_for_one_try(job.job_id) and not job.offered_as:
+            await self._slots.unbook(job.job_id)
         return given
 
-    async def release(self, job_id: str, offer: int | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        return await self._tasks.finish(self._sequences.release(self._of(job_id), offer))
+    async def _step_back(self, job: BatchJob, offer: int | None) -> bool:
+        return await self._sequences.release(job, offer)
 
     async def requeue(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
         await asyncio.shield(self._tasks.begin(self._sequences.end_run(self._of(job_id))))
-
-    async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        limit = self.settings.try_patience if patience is None else patience
-        return await self._sequences.try_start(self._of(job_id), limit)
 
     async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
         if self.settings.gates is not None:
@@ -338,9 +319,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
 
     async def close(self) -> None:
         """Stop watching. Jobs keep waiting in their hooks as long as these are patient, and are offered again."""
-        await self._tasks.close()
-        self._watch.close()
-        await self._hooks.close()
+        await self._stop(self._hooks)
 
     # Calls of the hook server
 
@@ -365,12 +344,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         """A job has ended, with or without a mate, or we have looked at the queue."""
         if self._slots:
             self._reports.put_nowait(Freed())
-
-    def _of(self, job_id: str) -> BatchJob:
-        job = self._register.jobs.get(job_id)
-        if job is None:
-            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
-        return job
 
     # Looks at the queue
 

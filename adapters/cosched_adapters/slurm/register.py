@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from cosched.core.protocol import MateProblem, Named
-from cosched_adapters.batch_system import (
-    Appeared,
-    BatchReport,
-    Gone,
-    JobOutlook,
-    Offered,
-    Refused,
-    Relinked,
-    Resized,
-    Withdrawn,
-)
+from cosched_adapters import register
+from cosched_adapters.batch_job import SECOND, Phase
+from cosched_adapters.batch_system import BatchReport, Gone, JobOutlook, Resized, Withdrawn
 from cosched_adapters.manager import Ended, Started
 from cosched_adapters.slurm import states
 from cosched_adapters.slurm.arrays import Arrays
-from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.commands import JobRow, number
 from cosched_adapters.slurm.comments import ARRAY, HET, CommentError, find, of_task
 from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched_adapters.slurm.places import Waiting, places, waiting_jobs
-from cosched_adapters.slurm.states import SECOND, Stage
+from cosched_adapters.slurm.states import Stage
 
 PROBLEMS = {ARRAY: MateProblem.ARRAY, HET: MateProblem.HETEROGENEOUS}  # by the reason why a job can have no mate
 _LOG = logging.getLogger(__name__)
@@ -44,24 +36,19 @@ class Hooks(Protocol):
         """End a stale hook. False: no hook waits."""
 
 
-class Register:
+class Register(register.Register[BatchJob]):
     """Reports go to `report`; `clock` is the loop's; `waits` says whether a job's hook has noted that it waits."""
 
     def __init__(
         self, report: Callable[[BatchReport], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
     ) -> None:
-        self.jobs: dict[str, BatchJob] = {}
+        super().__init__(report, clock)
         self.unseen: dict[str, Offer] = {}  # offers of jobs that we have to look up first
         self.hooks: Hooks
-        self._report = report
-        self._clock = clock
         self._waits = waits
-        self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
-        self._refused: set[str] = set()
         self.arrays = Arrays()
         self._unlaunched: list[BatchJob] = []
         self._waiting_jobs: list[Waiting] = []  # of all jobs that wait, by the last look
-        self._numbers = itertools.count(1)  # of offers
 
     # Rows of squeue
 
@@ -70,11 +57,6 @@ class Register:
         for row in rows:
             self._drop_if_reused(row)
         return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
-
-    def names_no_mate(self, job_id: str) -> bool:
-        """Return whether this is a queued job that names no mate at present."""
-        job = self.jobs.get(job_id)
-        return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
     def learn(self, row: JobRow) -> None:
         """Add a job from a row with its comment."""
@@ -89,15 +71,15 @@ class Register:
             if offer is not None:
                 self.hooks.start(row.job_id)
             return
-        job = self.jobs[row.job_id] = BatchJob(
-            row.job_id, row.user, named, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
-            name=row.name, time_limit=row.time_limit, account=row.account, task=row.task,
-            partitions=row.partitions,
-            phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
+        job = self.add(
+            BatchJob(
+                job_id=row.job_id, owner=row.user, named=named, nodes=row.nodes, can_yield=row.can_yield,
+                appeared=row.submitted_at, submitted=row.submitted_at, restarts=row.restarts,
+                name=row.name, time_limit=row.time_limit, account=row.account, queue=row.partitions, task=row.task,
+                phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
+                changed=self._clock(), told_nodes=row.nodes,
+            )
         )  # fmt: skip
-        job.changed, job.told_nodes = self._clock(), row.nodes
-        told = row.job_id, row.submitted_at, row.nodes, row.user, named, row.name, row.time_limit, row.account
-        self._report(Appeared(*told, row.partitions))
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)
@@ -106,7 +88,7 @@ class Register:
         """Report the arrays with more tasks that are jobs of their own; return whether there are any."""
         told = self.arrays.untold()
         for array in told:
-            self._refused.add(array.job_id)  # by its own id it is not a job that has a mate
+            self._refused[array.job_id] = self._clock()  # by its own id it is not a job that has a mate
             self._report(array)
         return bool(told)
 
@@ -131,9 +113,8 @@ class Register:
     def _drop_refused(self, rows: Collection[JobRow]) -> None:
         """Forget those that have ended."""
         there = [row for row in rows if self._refused and states.stage(row.state) is not Stage.ENDED]
-        gone = self._refused - {name for row in there for name in (row.job_id, row.array, row.het) if name}
-        self._refused -= gone
-        for name in gone:
+        for name in self._refused.keys() - {name for row in there for name in (row.job_id, row.array, row.het)}:
+            del self._refused[name]
             self.arrays.forget(name)
             self._report(Gone(name))
 
@@ -142,7 +123,7 @@ class Register:
         if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
             job.submitted, job.restarts = row.submitted_at, row.restarts
         job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
-        job.nodes, job.can_yield, job.account, job.partitions = row.nodes, row.can_yield, row.account, row.partitions
+        job.nodes, job.can_yield, job.account, job.queue = row.nodes, row.can_yield, row.account, row.partitions
         job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
             return
@@ -234,7 +215,7 @@ class Register:
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what Slurm expects of the jobs that wait."""
-        queued = [job for job in self.jobs.values() if job.phase is Phase.QUEUED]
+        queued = self._those_queued()
         found = places(self._waiting_jobs, (job.job_id for job in queued))
         return {
             job.job_id: JobOutlook(
@@ -272,23 +253,19 @@ class Register:
             return
         if let_go_before:
             self._report(Withdrawn(job.job_id))
-        job.phase, job.offer, job.started, job.changed = Phase.OFFERED, offer, None, self._clock()
+        self._enter(job, Phase.OFFERED)
+        job.offer, job.nodelist, job.started = offer, offer.nodelist, None
         job.number = next(self._numbers)
         job.moved.set()
         if job.wanted is not None and not job.wanted.done():
             self._tell_size(job, offer.nodes)
-            job.wanted.set_result(None)
-            return
-        self.report_offer(job)
+        self._tell_offer(job)
 
     def report_offer(self, job: BatchJob) -> None:
         """Report the job's offer, if it has one."""
         if job.offer is not None and job.phase is Phase.OFFERED:
-            on = job.offer.nodes, job.offer.nodelist
             job.told_nodes = job.offer.nodes
-            of = job.owner, job.named
-            by = job.account, job.partitions
-            self._report(Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, *by))
+            self._report(replace(job.as_offer(), nodes=job.offer.nodes))
 
     def _keeps_its_mate(self, job: BatchJob, offer: Offer) -> bool:
         """Return whether the job's present comment still names a mate; if not, let the job start."""
@@ -312,7 +289,8 @@ class Register:
         self.unseen.pop(job_id, None)
         job = self.jobs.get(job_id)
         if job is not None and job.phase is Phase.OFFERED:
-            job.phase, job.hung_up, job.changed = Phase.QUEUED, True, self._clock()
+            self._enter(job, Phase.QUEUED)
+            job.hung_up = True
             job.moved.set()
             self._report(Withdrawn(job_id))
 
@@ -342,7 +320,7 @@ class Register:
             return self._requeued(job, end.ended_at)
         if end.state in states.UNCERTAIN:
             return True
-        if end.submitted_at is not None and end.submitted_at < job.first_submitted:
+        if end.submitted_at is not None and end.submitted_at < job.appeared:
             return False  # an earlier job with this id
         code, _, signal = end.exit_code.partition(":")
         started = job.started or (end.started_at if end.state != "CANCELLED" else None)
@@ -374,24 +352,12 @@ class Register:
         if not reason:
             return None if named is None else of_task(named, row.task)
         if states.stage(row.state) is not Stage.ENDED:
-            self.refuse(row.array or row.het or row.job_id, row.user, reason, named)
+            self.refuse(row.array or row.het or row.job_id, row.user, reason, named, PROBLEMS.get(reason))
         return None
 
-    def relink(self, job: BatchJob, named: Named | None) -> None:
-        """Note that a job names another mate, or none."""
-        job.named = named
-        self._report(Relinked(job.job_id, named))
-
     def _refuse_alone(self, name: str, offer: Offer, reason: str, named: Named | None = None) -> None:
-        self.refuse(name, offer.user, reason, named)
+        self.refuse(name, offer.user, reason, named, PROBLEMS.get(reason))
         self.hooks.start(offer.job_id)
-
-    def refuse(self, name: str, owner: str, reason: str, named: Named | None = None) -> None:
-        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate."""
-        if name not in self._refused:
-            self._refused.add(name)
-            _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
-            self._report(Refused(name, owner, reason, named, None if named is None else PROBLEMS[reason]))
 
 
 def _asked_for(offer: Offer) -> Named | None:

@@ -1,4 +1,4 @@
-"""Sequences of several steps in Slurm: a yield, a forced release, a try to start.
+"""Sequences of several steps in Slurm: a yield, a forced release.
 
 The service may die at any step without losing the job. At each step the job waits in its hook, or is queued with a
 start time. Either we have set this time, or Slurm has: two minutes ahead by default, which `mend` shortens. Priorities
@@ -15,16 +15,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.manager import ManagerError, MustHoldError, NoRequeueError, UnknownJobError
 from cosched_adapters.programs import until_it_answers
-from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow, NotPendingError
 from cosched_adapters.slurm.gates import Gates
 from cosched_adapters.slurm.hook_server import HookServer
 from cosched_adapters.slurm.register import Register
 from cosched_adapters.watch import Watch
-from cosched_adapters.watched import wait_for_offer
 
 _LOG = logging.getLogger(__name__)
 _UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue
@@ -60,7 +60,7 @@ class Sequences:
 
         False: its hook does not wait, or another one than that of this offer. MustHoldError.
         """
-        async with job.sequence:
+        async with job.order:
             if not self._give_back(job, offer):
                 return False
             if await self._requeued(job):
@@ -72,7 +72,7 @@ class Sequences:
 
         False: as of `give_back`. MustHoldError.
         """
-        async with job.sequence:
+        async with job.order:
             if not self._give_back(job, offer):
                 return False
             if await self._requeued(job):
@@ -83,16 +83,14 @@ class Sequences:
 
     async def try_start(self, job: BatchJob, patience: float) -> int:
         """Make Slurm consider the queued job; return the offer that it has within `patience` seconds, 0 if none."""
-        if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
-            await wait_for_offer(job, patience, lambda: self.hasten(job), lambda: self._register.report_offer(job))
-        return job.offered_as
+        return await self._register.wait_for_offer(job, patience, lambda: self.hasten(job))
 
     async def mend(self, row: JobRow, delay: int) -> None:
         """Shorten the time that Slurm keeps a requeued job back to `delay` seconds."""
         job = self._register.jobs.get(row.job_id)
         if job is None:
             return
-        async with job.sequence:
+        async with job.order:
             if self._kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
@@ -101,7 +99,7 @@ class Sequences:
 
         Repeats the command until the queue shows the requeue: a slurmctld that is about to stop may forget it.
         """
-        async with job.sequence:
+        async with job.order:
             while job.phase is Phase.UNLAUNCHED:
                 try:
                     await until_it_answers(lambda: self._slurm.requeue(job.job_id))
@@ -113,7 +111,7 @@ class Sequences:
 
     async def end_run(self, job: BatchJob) -> None:
         """Queue a running job again, and let it begin as soon as it can. NoRequeueError; ManagerError: not now."""
-        async with job.sequence:
+        async with job.order:
             if job.phase not in _LET_RUN:
                 return
             if not job.can_yield:
@@ -174,7 +172,7 @@ class Sequences:
 
     async def hasten(self, job: BatchJob) -> None:
         """Make Slurm consider the queued job now, unless its user wants it to begin later."""
-        async with job.sequence:
+        async with job.order:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
                 if job.phase is Phase.QUEUED and not self.begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)

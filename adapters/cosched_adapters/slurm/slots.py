@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import SlotOnRecord, WantedStart
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.profile import Opening
 from cosched_adapters.programs import until_it_answers
-from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import NotPendingError
 from cosched_adapters.slurm.plan import Plan
@@ -75,7 +76,7 @@ class Slots:
             return WantedStart(await self._sequences.try_start(job, patience))
         if self._sequences.begins_later(job) or job.job_id in self._slots:
             return REFUSED
-        async with job.sequence, self._planning:
+        async with job.order, self._planning:
             plan = self._noted(job, await self._slurm.plan(_now()))
             turn = plan.may_start(job.job_id, budget, guards, ready)
             name = None if turn is None else await self._make(job, 0, plan, NOW, turn.nodes)
@@ -120,7 +121,7 @@ class Slots:
     async def _keep(self, job: BatchJob, not_before: int, paired: Collection[str]) -> int | None:
         """Reserve the nodes of a quote: while its mate's domain answers, others would take them."""
         await self.forgo(job.job_id)
-        async with job.sequence, self._planning:
+        async with job.order, self._planning:
             plan = await self._slurm.plan(_now())
             found = plan.earliest(job.job_id, not_before, paired)
             if found is None or not self._is_earlier(job, found):
@@ -152,7 +153,7 @@ class Slots:
         """
         if self._sequences.begins_later(job):
             return False
-        async with job.sequence:
+        async with job.order:
             kept = self._kept.get(job.job_id)
             if kept is not None and kept.at <= at <= max(kept.at, _now()):
                 del self._kept[job.job_id]
@@ -177,7 +178,7 @@ class Slots:
         if slot is None or job.phase is not Phase.QUEUED:
             return await self._sequences.try_start(job, patience) if slot is not None else job.offered_as
         try:
-            async with job.sequence:
+            async with job.order:
                 await self._begin(job, slot.name)
             return await self._sequences.try_start(job, patience)
         except (ReservationError, UnknownJobError, UnavailableError) as error:

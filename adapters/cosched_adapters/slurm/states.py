@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from cosched_adapters.batch_job import SECOND
 from cosched_adapters.manager import End, Ended
-
-SECOND = 1_000_000_000  # nanoseconds
 
 
 class Stage(Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from cosched_adapters.slurm import commands
 from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
 from cosched_adapters.slurm.gate_script import gated
 from cosched_adapters.slurm.script import Asked, read_script
+from cosched_adapters.submitting import run
 
 
 def submit(submission: Submission) -> Accepted:
@@ -109,13 +109,7 @@ def _file(path: str) -> str | None:
 
 def _sbatch(argv: list[str], script: bytes, config: str | None) -> tuple[str, list[str]]:
     """Run sbatch; return the job's id and the other lines that sbatch printed."""
-    environment = os.environ if config is None else {**os.environ, "SLURM_CONF": config}
-    try:
-        done = subprocess.run(argv, input=script, capture_output=True, check=False, env=environment)
-    except FileNotFoundError:
-        raise ManagerError("sbatch is not found in PATH; jobs of this domain are submitted with it") from None
-    except (OSError, ValueError) as error:
-        raise ManagerError(f"sbatch cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    done = run(argv, script, None if config is None else {**os.environ, "SLURM_CONF": config})
     said = commands.parse_said(done.stderr)
     if not done.stdout.strip():
         raise ManagerError(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cosched_adapters.gridengine import commands
+from cosched_adapters.gridengine.batch_job import BatchJob
 from cosched_adapters.gridengine.commands import Record
 from cosched_adapters.gridengine.ends import ended
-from cosched_adapters.gridengine.records import Kept
 from cosched_adapters.manager import End
 
 STATES = b"""<?xml version='1.0'?>
@@ -37,7 +39,9 @@ owner:                      bob
 account:                    sge
 parallel environment:  nodes range: 3
 """
-KEPT = Kept("1", "ann", {}, 2, 0, "job", 600, "", run="a", started=1000.5)
+KEPT = BatchJob(
+    job_id="1", owner="ann", named=None, words={}, nodes=2, submitted=0, time_limit=600, run="a", started=1000.5
+)
 
 
 def test_jobs_are_read_with_their_words_limits_and_states() -> None:
@@ -69,7 +73,7 @@ def test_a_requeue_is_no_end() -> None:
     ],
 )
 def test_ends_are_told_apart(failed: int, status: int, ran: int, deleted: bool, how: End) -> None:
-    kept = Kept(**{**vars(KEPT), "deleted": deleted})
+    kept = replace(KEPT, deleted=deleted)
     end = ended(kept, [Record(25, "rescheduling", 0, None, None), Record(failed, "", status, 1000, 1000 + ran)])
     assert end is not None
     assert end.how is how

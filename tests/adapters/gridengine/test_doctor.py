@@ -44,7 +44,7 @@ async def examined(folder: Path, **changed: str) -> dict[str, Finding]:
         (folder / f"none{option}").write_text(f"{text}\n")
     (folder / "qconf").write_text(script)
     (folder / "qconf").chmod(0o755)
-    found = await examine(GridEngineSettings(SOCKET, folder, folder), COSCHED)
+    found = await examine(GridEngineSettings(hook_socket=SOCKET, records=folder, bin=folder), COSCHED)
     return {finding.subject: finding for finding in found}
 
 
@@ -69,13 +69,13 @@ async def test_a_cluster_without_queues(tmp_path: Path) -> None:
 async def test_a_qmaster_that_is_away(tmp_path: Path) -> None:
     (tmp_path / "qconf").write_text("#!/bin/sh\necho 'error: commlib error: got select error' >&2\nexit 1\n")
     (tmp_path / "qconf").chmod(0o755)
-    (found,) = await examine(GridEngineSettings(SOCKET, tmp_path, tmp_path), COSCHED)
+    (found,) = await examine(GridEngineSettings(hook_socket=SOCKET, records=tmp_path, bin=tmp_path), COSCHED)
     assert (found.grade, found.lines) == (Grade.PROBLEM, ('bin = "/usr/bin"',))
     assert found.found == "does not answer: qconf: error: commlib error: got select error"
 
 
 async def test_commands_that_are_not_there(tmp_path: Path) -> None:
-    (found,) = await examine(GridEngineSettings(SOCKET, tmp_path, tmp_path), COSCHED)
+    (found,) = await examine(GridEngineSettings(hook_socket=SOCKET, records=tmp_path, bin=tmp_path), COSCHED)
     assert found.found == f"does not answer: qconf is not found in {tmp_path}"
 
 

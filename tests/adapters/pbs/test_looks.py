@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.manager import NoRequeueError
 from cosched_adapters.pbs import commands, hook_server
-from cosched_adapters.pbs.batch_job import Phase
 from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.manager import PbsManager
 from cosched_adapters.pbs.settings import read_settings

@@ -8,12 +8,13 @@ import pytest
 
 from cosched.conformance.instructions import instructions
 from cosched.core.protocol import MateProblem, named_mate
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Appeared, BatchReport, Gone, JobOutlook, Offered, Refused
 from cosched_adapters.manager import End, Ended
-from cosched_adapters.pbs.batch_job import BatchJob, Phase
+from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.hook_server import Asked
-from cosched_adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
+from cosched_adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
@@ -73,8 +74,8 @@ def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_loo
     assert book.asked(second) == NAMESAKE
     assert book.asked(replace(second, job_id="10", resources={"group": "p@b+c"})) == NAMESAKE
     assert book.asked(replace(second, job_id="9", owner="bob")) == WAITS
-    assert book.missing([replace(ROW, job_id="8")], 101.0) == ["7", "9"]
-    book.ended(offered, Ended("7", End.CANCELLED, 0))
+    assert [job.job_id for job in book.missing({"8"}, 101.0)] == ["7", "9"]
+    book.note_end(offered, Ended("7", End.CANCELLED, 0))
     book.see([replace(ROW, job_id="8")], 101.0)
     assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
 
@@ -111,7 +112,7 @@ def test_what_was_refused_is_forgotten_with_its_job(book: Register, reports: lis
 def test_a_job_is_forgotten_when_its_end_is_on_record_and_not_before(book: Register, offered: BatchJob) -> None:
     book.forget("7")
     assert book.jobs == {"7": offered}
-    book.ended(offered, Ended("7", End.CANCELLED, 0))
+    book.note_end(offered, Ended("7", End.CANCELLED, 0))
     assert book.jobs == {"7": offered}
     book.forget("7")
     book.forget("7")
@@ -137,7 +138,7 @@ def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Register, offe
     book.see([replace(ROW, state="R", started_at=50)], 99.0)
     assert offered.phase is Phase.OFFERED
     assert book.missing([], 99.0) == []
-    assert book.missing([], 101.0) == ["7"]
+    assert book.missing([], 101.0) == [offered]
 
 
 def test_what_pbs_expects_of_jobs_that_wait(book: Register) -> None:
@@ -160,7 +161,7 @@ def test_a_job_appears_with_its_queue_and_is_offered_with_that_in_which_it_waits
     book.see([replace(ROW, queue="express")], 99.0)
     book.asked(ASKED)
     assert [report.queue for report in reports if isinstance(report, Appeared | Offered)] == ["workq", "express"]
-    assert known(book.jobs["7"]).queue == "express"
+    assert book.jobs["7"].known().queue == "express"
 
 
 def test_an_offer_names_the_account_by_the_hook_s_word_or_else_by_qstat_s(

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import BatchReport
-from cosched_adapters.slurm.batch_job import Phase
 from cosched_adapters.slurm.commands import JobRow
 from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched_adapters.slurm.register import Register

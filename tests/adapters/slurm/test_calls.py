@@ -25,7 +25,11 @@ def slurm(folder: Path, script: str, timeout: float = 120.0) -> Slurm:
         path = folder / name
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
-    return Slurm(SlurmSettings(folder / "hooks.sock", folder / "slurm.conf", folder, command_timeout=timeout))
+    return Slurm(
+        SlurmSettings(
+            hook_socket=folder / "hooks.sock", conf=folder / "slurm.conf", bin=folder, command_timeout=timeout
+        )
+    )
 
 
 async def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.protocol import named_mate
+from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import Divided, Gone, JobOutlook, Offered, Refused, Resized
 from cosched_adapters.manager import End, Ended, Started
-from cosched_adapters.slurm.batch_job import Phase
-from cosched_adapters.slurm.states import SECOND
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
 

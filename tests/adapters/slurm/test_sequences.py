@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import BatchReport
-from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.hook_protocol import Offer
 from cosched_adapters.slurm.hook_server import HookServer
@@ -46,7 +47,7 @@ class Desk:
             on_starting=self.book.starting,
             on_ended=lambda _: None,
         )
-        slurm = Slurm(SlurmSettings(self.socket, bin=folder, command_timeout=PATIENCE))
+        slurm = Slurm(SlurmSettings(hook_socket=self.socket, bin=folder, command_timeout=PATIENCE))
         self.sequences = Sequences(slurm, Watch(_nothing_new, PATIENCE), self.hooks, self.book, now, SLURMS_DELAY)
 
     def _offered(self, offer: Offer) -> None:

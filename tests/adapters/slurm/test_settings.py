@@ -10,7 +10,7 @@ from cosched_adapters.slurm.settings import SlurmSettings, read_settings
 
 def test_everything_has_a_default(tmp_path: Path) -> None:
     settings = read_settings(tmp_path, {})
-    assert settings == SlurmSettings(tmp_path / "hooks.sock")
+    assert settings == SlurmSettings(hook_socket=tmp_path / "hooks.sock")
     assert (settings.backoff, settings.try_patience, settings.poll_interval) == (30.0, 2.5, 30.0)
     assert settings.command_timeout == 15.0  # seconds: thrice what was once not enough, with 3,000 pending jobs
 
@@ -20,7 +20,9 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
     (tmp_path / "squeue").touch(mode=0o755)
     given = {"conf": "slurm.conf", "bin": str(tmp_path), "hook_socket": "/run/cosched/hooks.sock", "backoff": 60}
     settings = read_settings(tmp_path, given)
-    assert settings == SlurmSettings(Path("/run/cosched/hooks.sock"), tmp_path / "slurm.conf", tmp_path, backoff=60.0)
+    assert settings == SlurmSettings(
+        hook_socket=Path("/run/cosched/hooks.sock"), conf=tmp_path / "slurm.conf", bin=tmp_path, backoff=60.0
+    )
     assert read_settings(tmp_path, {"waiting_folder": "waiting"}).waiting_folder == tmp_path / "waiting"
     assert read_settings(tmp_path, {"gate_folder": "/shared/gates"}).gate_folder == Path("/shared/gates")
 

@@ -1,0 +1,78 @@
+"""What adapters know of a job that names a mate, and that a batch system schedules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cosched.core.protocol import Named
+from cosched_adapters.batch_system import Known, Offered
+from cosched_adapters.manager import Ended
+
+SECOND = 1_000_000_000  # nanoseconds
+
+
+class Phase(Enum):
+    """Where a job is. A batch system may have no use for some of them."""
+
+    QUEUED = "queued"
+    CHOSEN = "chosen"  # it has nodes, and its hook is about to ask, perhaps again
+    OFFERED = "offered"  # it has nodes, and waits for our answer
+    GIVING_BACK = "giving back"  # its hook was told to yield, and the job is not queued yet
+    LET_GO = "let go"  # its hook was told to start it
+    RUNNING = "running"
+    UNLAUNCHED = "unlaunched"  # its hook was killed: it is shown as running, but is never launched
+    ENDED = "ended"
+
+
+@dataclass(eq=False, kw_only=True)
+class BatchJob:
+    """A job that names a mate. `changed` is by the loop's clock, other instants are seconds since 1970."""
+
+    job_id: str
+    owner: str
+    named: Named | None
+    nodes: int
+    submitted: int  # or queued again
+    name: str = ""
+    time_limit: int = 0  # seconds; 0: none
+    account: str = ""
+    queue: str = ""  # or its partition
+    can_yield: bool = True
+    phase: Phase = Phase.QUEUED
+    nodelist: str = ""  # the nodes on which it was offered last
+    number: int = 0  # of its latest offer
+    started: float | None = None  # when it started, or is to start
+    end: Ended | None = None
+    changed: float = 0.0  # when a hook, or we, last changed its phase: older looks do not count
+    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
+    order: asyncio.Lock = field(default_factory=asyncio.Lock)  # one order at a time
+    finding: Mapping[str, str] = field(default_factory=dict)  # variables by which it finds its mates
+
+    @property
+    def offered_as(self) -> int:
+        """The number of the offer that it has; 0: none."""
+        return self.number if self.phase is Phase.OFFERED else 0
+
+    @property
+    def first_submitted(self) -> int:
+        """When it was submitted, if that is known apart from when it was queued again."""
+        return self.submitted
+
+    def as_offer(self) -> Offered:
+        """Return the report of its offer."""
+        of = self.job_id, self.submitted, self.nodes, self.nodelist, self.owner, self.named
+        return Offered(*of, self.can_yield, self.number, self.account, self.queue)
+
+    def told(self) -> tuple[str, int, int, str, Named | None, str, int, str, str]:
+        """Return the fields of Appeared."""
+        whose = self.job_id, self.first_submitted, self.nodes, self.owner, self.named
+        return *whose, self.name, self.time_limit, self.account, self.queue
+
+    def known(self) -> Known:
+        """Return the job and its state, for `open`."""
+        offered, running = self.phase in (Phase.CHOSEN, Phase.OFFERED), self.phase is Phase.RUNNING
+        began = round(self.started * SECOND) if running and self.started is not None else None
+        return Known(*self.told(), offered, running, self.end, began)
