@@ -264,9 +264,10 @@ class Service:
             return
         from cosched.service.peers.ssh_link import SshLink  # most services have none
 
+        grace = float(self.configuration.coscheduling_settings().peer_grace)
         for peer in self.configuration.peers:
             if peer.ssh is not None:
-                stack.push_async_callback(SshLink(self.name, peer, self.fail).close)
+                stack.push_async_callback(SshLink(self.name, peer, grace, self.fail).close)
 
     def _open_durability(self, stack: AsyncExitStack) -> Durability | None:
         if self._paced:

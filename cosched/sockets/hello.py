@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-STREAM = 1  # the version of this greeting and of the frames
+STREAM = 2  # the version of this greeting and of the frames
 _NOISE = 200  # lines that a login may print before
 _KEY = "cosched_stream"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,6 +19,7 @@ GREETING = 60.0  # seconds for logging in, and for starting the service there
 _OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=5", "ServerAliveCountMax=2", "ForwardX11=no")
 _THERE = 'PATH="$HOME/.local/bin:$PATH"'  # where pip install --user puts commands
 _SHOWN = 300  # characters of what ssh says
+_ENDING = 2.0  # seconds that ssh has for its end
 
 
 def ssh_command(login: str, *command: str) -> list[str]:
@@ -79,8 +81,11 @@ class SshStream:
 
     async def close(self) -> None:
         """End ssh, and with it the program there."""
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        await self._process.wait()
+        for number in (signal.SIGTERM, signal.SIGKILL):  # a stopped ssh does not end by the first
+            if self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.kill(self._process.pid, number)  # `terminate` would wait for it behind the loop's back
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._process.wait(), _ENDING)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._listening, 1.0)  # its last words; a master connection may keep this open

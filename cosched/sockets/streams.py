@@ -2,7 +2,8 @@
 
 A frame is a head (number of the connection, kind, length) and data. Each end numbers the connections that it opens: one
 the even numbers, the other the odd ones. There is no flow control of our own: what is on the way is bounded by that of
-the connections themselves, which speak HTTP/2.
+the connections themselves, which speak HTTP/2. Each end says now and then that it lives: an ssh that is stopped, or
+whose network has gone silent, would keep a dead stream open.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from contextlib import suppress
 from pathlib import Path
 
 _HEAD = struct.Struct("!IBI")
-_OPEN, _DATA, _END = range(3)
+_OPEN, _DATA, _END, _BEAT = range(4)
+BEAT = 5.0  # seconds between two signs of life
+SILENT = 20.0  # seconds without any, after which the stream has ended
 _MOST = 1 << 16  # bytes of data in a frame
 _ONLY_OURS = 0o600  # mode of the socket
 _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class StreamError(Exception):
-    """The other end does not speak this protocol."""
+    """The other end does not speak this protocol, or is silent."""
 
 
 class Streams:
@@ -55,9 +58,11 @@ class Streams:
         finally:
             os.umask(before)
         ours = path.stat().st_ino
+        beating = asyncio.create_task(self._beat())
         try:
             await self._read()
         finally:
+            beating.cancel()
             server.close()
             with suppress(OSError):
                 if path.stat().st_ino == ours:
@@ -94,10 +99,20 @@ class Streams:
     async def _read(self) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                number, kind, length = _HEAD.unpack(await self._reader.readexactly(_HEAD.size))
-                if length > _MOST or kind > _END:
-                    raise StreamError("what comes over the stream is not of cosched")
-                await self._take(number, kind, await self._reader.readexactly(length))
+                try:
+                    async with asyncio.timeout(SILENT):
+                        number, kind, length = _HEAD.unpack(await self._reader.readexactly(_HEAD.size))
+                        if length > _MOST or kind > _BEAT:
+                            raise StreamError("what comes over the stream is not of cosched")
+                        data = await self._reader.readexactly(length)
+                except TimeoutError:
+                    raise StreamError(f"nothing has come for {SILENT:g} s: ssh, or the network, hangs") from None
+                await self._take(number, kind, data)
+
+    async def _beat(self) -> None:
+        while True:
+            self._send(0, _BEAT)
+            await asyncio.sleep(BEAT)
 
     async def _take(self, number: int, kind: int, data: bytes) -> None:
         if kind == _OPEN:

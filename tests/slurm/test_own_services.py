@@ -8,7 +8,8 @@ import signal
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,14 @@ class Side(Account):
             os.kill(process, signal.SIGKILL)
             wait_until(lambda: not lives(process), "it is dead")
 
+    def kill_gate(self, job: str) -> None:
+        """Kill all processes of a job's script."""
+        script = f"job{int(job):05}/slurm_script".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if script in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+
     def cut(self) -> None:
         """Cut the connection that leads here."""
         self.sshd.cut()
@@ -81,6 +90,11 @@ def coupled(folder: Path, scheme: str) -> Iterator[tuple[Side, Side]]:
             for side in (here, there):
                 side.run("down")
             sshd.stop()
+
+
+def jobs_of(sides: tuple[Side, Side]) -> str:
+    """Return all that Slurm and the services say of their jobs."""
+    return "\n".join(side.cluster.squeue("-a", "-t", "all") + side("queue", "--all") + side.log for side in sides)
 
 
 @pytest.fixture
@@ -116,7 +130,7 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
 def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side]) -> None:
     here, there = held
     first = here.submit("run1")
-    wait_until(lambda: here.told(first) == ["0 ready nodes=1 nodelist=intrepid1"], "it waits at its gate")
+    wait_until(lambda: here.told(first) == ["0 ready nodes=1 nodelist=intrepid1 locked"], "it waits at its gate")
     for side in held:
         side.kill()
     there.submit("run1")  # which starts the service there
@@ -132,19 +146,36 @@ def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side])
 
 
 @pytest.mark.soak
-def test_pairs_over_kills_of_services_and_connections(held: tuple[Side, Side]) -> None:
+def test_a_job_whose_gate_is_killed_waits_again(held: tuple[Side, Side]) -> None:
+    here, there = held
+    first = there.submit("run1")
+    wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
+    there.kill_gate(first)
+    here.submit("run1")  # before Slurm has seen that
+    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 120)
+    assert [len(side.starts()["run1"]) for side in held] == [1, 1]
+    assert there.told(first)[1:] == ["1 ready nodes=1 nodelist=eureka1 locked", "1 starting"]
+    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
+    assert gap < 1, gap
+
+
+@pytest.mark.soak
+def test_pairs_over_kills_of_services_connections_and_gates(held: tuple[Side, Side]) -> None:
     here, there = held
     chance = random.Random(7)
     for number in range(KILLS):
         name, order = f"run{number}", list(held)
         chance.shuffle(order)
-        order[0].submit(name)
+        first = order[0].submit(name)
         time.sleep(chance.uniform(0, 2))
-        chance.choice([here.kill, there.kill, here.cut])()
+        chance.choice([here.kill, there.kill, here.cut, partial(order[0].kill_gate, first)])()
         order[1].submit(name)
         for side in held:
             side("queue")
-        wait_until(lambda name=name: all(name in side.starts() for side in held), f"{name} starts")
+        try:
+            wait_until(lambda name=name: all(name in side.starts() for side in held), f"{name} starts", 180)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{jobs_of(held)}") from None
     starts = [side.starts() for side in held]
     assert all(len(times) == 1 for side in starts for times in side.values())
     gaps = [abs(starts[0][name][0] - starts[1][name][0]) for name in starts[0]]

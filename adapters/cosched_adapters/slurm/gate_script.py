@@ -4,7 +4,8 @@ It keeps the script's `#SBATCH` lines, waits in the allocation for the word of t
 by exec: the arguments, exit code, signals, standard streams and `$0` are as without it. It speaks by two files in a
 folder that login node and compute nodes share, whose names begin with the job's id:
 
-    ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST, starting, gone
+    ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST [locked], starting, gone; it keeps
+                the file locked while it waits, where that is possible
     ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT`, in seconds since 1970
                 (0: now), and lines NAME=VALUE for the script's environment
 
@@ -24,7 +25,7 @@ CHOICES = ("start", "requeue")
 _COMMENT = re.compile(rb"\s*(?:#.*)?")
 _GATE = r"""
 {
-G=%(folder)s J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start
+G=%(folder)s J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K=
 gate_says() { echo "cosched: $*" >&2; }
 gate_told() { { echo "$T $*" >> "$G/$J.told"; } 2> /dev/null; }
 gate_now() { date +%%s%%6N; }
@@ -32,7 +33,8 @@ trap 'gate_told gone; exit 143' TERM
 trap : USR1 USR2 HUP INT
 if { : >> "$G/$J.answer"; } 2> /dev/null; then
     { read -r P W < "$G/patience"; } 2> /dev/null
-    gate_told ready "nodes=$SLURM_JOB_NUM_NODES" "nodelist=$SLURM_JOB_NODELIST"
+    { exec 9>> "$G/$J.told" && flock -w 2 9 && K=locked; } 2> /dev/null
+    gate_told ready "nodes=$SLURM_JOB_NUM_NODES" "nodelist=$SLURM_JOB_NODELIST" $K
     L=$SECONDS S=
     while :; do
         { read -r t w at < "$G/$J.answer"; } 2> /dev/null
@@ -44,9 +46,10 @@ if { : >> "$G/$J.answer"; } 2> /dev/null; then
             gate_says "no word from the service for $P s: this job starts without its mate"
             break
         fi
-        sleep 0.1
+        sleep 0.1 9>&-
     done
     gate_told starting
+    exec 9>&-
     while read -r t; do case $t in COSCHED_*=*) export "${t?}" ;; esac; done < "$G/$J.answer"
 else
     at=0

@@ -6,10 +6,12 @@ A gate is found again whatever becomes of the service: what it has said stands i
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import getpass
 import logging
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +32,7 @@ _LOOK = 0.1  # seconds between two looks at the gates' files
 _BEAT = 10.0  # seconds after which a gate that waits is told so again
 _UNGATED = 150.0  # seconds after which a job that runs, and has said nothing, has no gate
 _AGAIN = 5.0  # seconds until a job is offered again that could not be queued again
-_TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096}))?")
+_TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096})( locked)?)?")
 _JOB = re.compile(r"([1-9][0-9]{0,9})\.told")
 _LOG = logging.getLogger(__name__)
 
@@ -54,7 +56,9 @@ class OwnSlurm(Slurm):
     def _own(self, row: JobRow) -> JobRow:
         if row.user != self._user:
             return row if row.comment is None else replace(row, comment="")
-        return replace(row, state="CONFIGURING") if row.state == "RUNNING" and self.gates.keep(row) else row
+        if row.state == "RUNNING" and self.gates.keep(row):
+            return replace(row, state="CONFIGURING")
+        return replace(row, state="COMPLETING") if row.state == "FAILED" and self.gates.save(row) else row
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class _Said:
     word: str
     nodes: int = 0
     nodelist: str = ""
+    locked: bool = False  # its file is locked as long as it lives
 
 
 class Gates:
@@ -90,6 +95,7 @@ class Gates:
         self._sizes: dict[str, int] = {}
         self._offers: dict[str, Offer] = {}
         self._beats: dict[str, float] = {}
+        self._saved: dict[str, int] = {}  # jobs that are queued again since their gates were killed, and in which turn
         self._tasks = OwnTasks(_LOG, logging.DEBUG)
 
     def load(self) -> None:
@@ -128,6 +134,31 @@ class Gates:
             return time.time() - (row.started_at or 0) < _UNGATED
         return said.word == "ready"
 
+    def save(self, row: JobRow) -> bool:
+        """Have Slurm queue a job again whose gate was killed while it waited, as on nodes that others clean up.
+
+        False: that was not so, or Slurm refuses.
+        """
+        job, said = row.job_id, self._said.get(row.job_id)
+        if self._saved.get(job) == row.restarts:
+            return True
+        if said is None or (said.turn, said.word) != (row.restarts, "ready") or row.signal != signal.SIGKILL:
+            return False
+        if not row.can_yield or self._was_let_go(job, said.turn):
+            return False
+        _LOG.warning("job %s is queued again: its gate was killed", job)
+        self._saved[job] = row.restarts
+        self._tasks.begin(self._save(job))
+        return True
+
+    async def _save(self, job: str) -> None:
+        try:
+            await until_it_answers(lambda: self._slurm.requeue(job))
+        except ManagerError as error:
+            _LOG.error("job %s cannot be queued again: %s", job, error)
+            self._said.pop(job, None)
+            del self._saved[job]  # the next look shows that it has failed
+
     def offered(self) -> Mapping[str, Offer]:
         """See HookServer."""
         return dict(self._offers)
@@ -135,7 +166,7 @@ class Gates:
     def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:
         """See HookServer."""
         offer = self._offers.pop(job_id, None)
-        if offer is None:
+        if offer is None or self._is_dead(job_id):
             return False
         lines = [f"{name}={value}" for name, value in (finding or {}).items() if value.isprintable()]
         self._answer(job_id, "\n".join([f"{offer.restarts} start {0 if at is None else f'{at:.6f}'}", *lines]))
@@ -177,10 +208,35 @@ class Gates:
         while True:
             for job in self._changed():
                 await self._heard(job)
-            for job, offer in self._offers.items():
-                if time.monotonic() > self._beats.get(job, 0) + _BEAT:
+            for job, offer in list(self._offers.items()):
+                if self._is_dead(job):
+                    self._lose(job)
+                elif time.monotonic() > self._beats.get(job, 0) + _BEAT:
                     self._park(job, offer.restarts)
             await asyncio.sleep(_LOOK)
+
+    def _is_dead(self, job: str) -> bool:
+        """Whether a gate that waited was killed: nobody has its file locked any more. Slurm says so a second later."""
+        if not (said := self._said[job]).locked:
+            return False
+        try:
+            with (self._folder / f"{job}.told").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:  # locked; or there are no locks here
+            return False
+        return self._note(job) == said
+
+    def _lose(self, job: str) -> None:
+        del self._offers[job]
+        self._on_withdrawn(job)
+        self._said[job] = said = replace(self._said[job], locked=False)
+        self._tasks.begin(self._offer_again(job, said))
+
+    async def _offer_again(self, job: str, said: _Said) -> None:
+        """Offer a job whose gate waits after all: a network file system may lose locks."""
+        await asyncio.sleep(_AGAIN)
+        if self._said.get(job) is said:
+            await self._ready(job, said)
 
     def _changed(self) -> list[str]:
         """Return the jobs whose gates have said more."""
@@ -198,7 +254,8 @@ class Gates:
         with suppress(OSError):
             *lines, _ = (self._folder / f"{job}.told").read_text(errors="replace").split("\n")
             if lines and (match := _TOLD.fullmatch(lines[-1])):
-                self._said[job] = _Said(int(match[1]), match[2], int(match[3] or 0), match[4] or "")
+                turn, word, nodes, nodelist, locked = match.groups()
+                self._said[job] = _Said(int(turn), word, int(nodes or 0), nodelist or "", locked is not None)
                 return self._said[job]
         return None
 

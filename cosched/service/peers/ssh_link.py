@@ -1,10 +1,14 @@
-"""Keeps the connection to a peer that a login by ssh leads to, and brings it back with growing pauses."""
+"""Keeps the connection to a peer that a login by ssh leads to, and brings it back with growing pauses.
+
+The pauses are shorter than a peer's grace: after it, jobs here start without their mates.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,15 +21,17 @@ from cosched.sockets.streams import StreamError, Streams
 from cosched.validation.addresses import socket_path
 
 SHORTEST, LONGEST = 1.0, 60.0  # seconds between two attempts
-STOOD = 30.0  # seconds after which a connection has proved good
+TRIES = 8  # to connect within a peer's grace, at least
+STOOD = 2.0  # seconds after which a connection has proved good
 _LOG = logging.getLogger(__name__)
 
 
 class SshLink:
-    """The link of domain `here` to one peer; it begins at once."""
+    """The link of domain `here` to one peer, which may be away for `grace` seconds; it begins at once."""
 
-    def __init__(self, here: Domain, peer: Peer, failed: Callable[[BaseException], None]) -> None:
+    def __init__(self, here: Domain, peer: Peer, grace: float, failed: Callable[[BaseException], None]) -> None:
         self._here, self._peer = here, peer
+        self._longest = min(LONGEST, max(SHORTEST, grace / TRIES))
         self._failed = failed
         self._said = ""
         self._task = asyncio.create_task(self._keep())
@@ -40,13 +46,13 @@ class SshLink:
         pause, clock = SHORTEST, asyncio.get_running_loop().time
         try:
             while True:
-                began = clock()
+                self._greeted = math.inf
                 try:
                     await self._connect()
                     self._say("the connection has ended")
                 except (HelloError, StreamError, OSError) as error:
                     self._say(str(error))
-                pause = SHORTEST if clock() - began > STOOD else min(LONGEST, 2 * pause)
+                pause = SHORTEST if clock() - self._greeted > STOOD else min(self._longest, 2 * pause)
                 await asyncio.sleep(pause)
         except Exception as error:
             self._failed(error)
@@ -65,7 +71,7 @@ class SshLink:
         try:
             if (name := stream.there["domain"]) != peer.name:
                 raise HelloError(f"the service there is domain {name}: cosched peer add {name} {peer.ssh}")
-            self._said = ""
+            self._said, self._greeted = "", asyncio.get_running_loop().time()
             _LOG.info("peer %s is connected by ssh %s", peer.name, peer.ssh)
             path = socket_path(peer.address)
             assert path is not None

@@ -51,7 +51,7 @@ class Gate:
         return path.read_text().splitlines() if path.exists() else []
 
     def ready(self) -> bool:
-        return f"{self.turn} ready nodes=2 nodelist=n[1-2]" in self.told()
+        return f"{self.turn} ready nodes=2 nodelist=n[1-2] locked" in self.told()
 
     def answer(self, text: str) -> None:
         (self.gates / "12.answer").write_text(text + "\n")

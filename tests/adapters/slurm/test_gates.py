@@ -1,0 +1,137 @@
+"""The gates as the service sees them: real gates in bash, and a Slurm that shows what squeue did."""
+
+import asyncio
+import getpass
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.slurm import gates as gates_module
+from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.gates import Gates, OwnSlurm
+from cosched_adapters.slurm.settings import SlurmSettings
+from tests.adapters.slurm.test_gate_script import Gate
+from tests.waiting import until
+
+RUNNING = JobRow(
+    "12", None, None, None, "RUNNING", "None", 2, 1, 1, 1, None, 0, 0, 0, can_yield=True, user=getpass.getuser(),
+    comment="cosched:pair=run1",
+)  # fmt: skip
+KILLED = replace(RUNNING, state="FAILED", signal=9)  # as squeue shows it 0.7 s later: exit_code 9
+
+
+class Seen(OwnSlurm):
+    """A cluster with job 12."""
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        super().__init__(settings)
+        self.row, self.requeued, self.refuses = RUNNING, 0, False
+
+    async def details(self, job_ids):
+        return [self._own(self.row) for _ in job_ids]
+
+    async def requeue(self, job_id):
+        assert job_id == "12"
+        if self.refuses:
+            raise ManagerError("scontrol: Job violates accounting/QOS policy")
+        self.requeued += 1
+
+
+class World:
+    """The gates' files and what was heard of them."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = SlurmSettings(folder / "s.sock", gates=folder / "gates")
+        self.slurm = Seen(settings)
+        self.offers, self.withdrawn = 0, 0
+        self.gates = self.slurm.gates = Gates(
+            settings, self.slurm, on_offer=self._offered, on_withdrawn=self._withdrawn,
+            on_starting=lambda *_: None, jobs=list,
+        )  # fmt: skip
+
+    def _offered(self, _) -> None:
+        self.offers += 1
+
+    def _withdrawn(self, _) -> None:
+        self.withdrawn += 1
+
+    async def state(self) -> str:
+        return (await self.slurm.details(["12"]))[0].state
+
+
+@asynccontextmanager
+async def waiting(folder: Path) -> AsyncIterator[tuple[World, subprocess.Popen[str]]]:
+    """A job that waits in its gate, and is offered."""
+    world = World(folder)
+    with Gate(folder).start() as job:
+        world.gates.load()
+        await world.gates.open()
+        try:
+            await until(lambda: world.offers)
+            yield world, job
+        finally:
+            await world.gates.close()
+            job.kill()
+
+
+async def test_a_gate_that_is_killed_is_noticed_before_slurm_says_so(tmp_path):
+    async with waiting(tmp_path) as (world, job):
+        assert await world.state() == "CONFIGURING"
+        job.kill()
+        await until(lambda: world.withdrawn)
+        assert world.gates.offered() == {}
+        assert not world.gates.start("12")
+
+
+async def test_a_job_whose_gate_was_killed_is_queued_again_once(tmp_path):
+    async with waiting(tmp_path) as (world, job):
+        job.kill()
+        world.slurm.row = KILLED
+        for _ in range(3):
+            assert await world.state() == "COMPLETING"
+        await until(lambda: world.slurm.requeued)
+        assert world.slurm.requeued == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [replace(KILLED, signal=15), replace(KILLED, restarts=1), replace(KILLED, can_yield=False)],
+    ids=["another signal", "another turn", "not to be queued again"],
+)
+async def test_other_failures_are_those_of_the_job(tmp_path, row):
+    async with waiting(tmp_path) as (world, _):
+        world.slurm.row = row
+        assert await world.state() == "FAILED"
+
+
+async def test_a_job_that_slurm_does_not_queue_again_has_failed(tmp_path, caplog):
+    async with waiting(tmp_path) as (world, job):
+        world.slurm.refuses = True
+        job.kill()
+        world.slurm.row = KILLED
+        assert await world.state() == "COMPLETING"
+        await until(lambda: "cannot be queued again" in caplog.text)
+        assert await world.state() == "FAILED"
+
+
+async def test_a_job_that_was_let_go_is_not_queued_again(tmp_path):
+    async with waiting(tmp_path) as (world, job):
+        assert world.gates.start("12", 1e10)
+        job.kill()
+        world.slurm.row = KILLED
+        assert await world.state() == "FAILED"
+
+
+async def test_a_gate_that_waits_though_its_lock_is_lost_is_offered_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(gates_module, "_AGAIN", 0.05)
+    async with waiting(tmp_path) as (world, _):
+        monkeypatch.setattr(gates_module.fcntl, "flock", lambda *_: None)
+        await until(lambda: world.offers == 2)
+        assert world.withdrawn == 1
+        assert world.gates.start("12")
+        await asyncio.sleep(0)
