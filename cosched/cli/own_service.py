@@ -10,6 +10,8 @@ import fcntl
 import getpass
 import json
 import os
+import shlex
+import shutil
 import signal
 import socket
 import struct
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.terminal import say
 from cosched.sockets.domain_sockets import own_folder
 from cosched.words.errors import InputError
 from cosched.words.file_errors import reason_of
@@ -30,6 +33,7 @@ from cosched.words.file_errors import reason_of
 STARTS = 120.0  # seconds that a service may take until it serves
 ENDS = 30.0
 _LOOK = 0.05
+_TAIL = 1 << 20  # bytes of a log
 COMMAND = "from cosched.cli.main import main; main()"
 _CREDENTIALS = struct.Struct("iii")  # process, user, group: struct ucred
 
@@ -42,6 +46,7 @@ class OwnService:
         self.folder = (folder or own_folder(os.environ)).absolute()
         self.config = self.folder / "service.toml"
         self._where = self.folder / "host"
+        self._restart = self.folder / "restart"
 
     @property
     def exists(self) -> bool:
@@ -125,16 +130,28 @@ class OwnService:
             if last != host and not here:
                 said = f"your service runs on {last}: use it there, or end it there by cosched down"
                 raise Failure(f"{said}; if {last} is gone for good: cosched up --here", FAILED)
+            killed = last == host and _was_killed(self.folder / "service.log")
             self._start()
             self._where.write_text(f"{host}\n")
+            self._write_restart(host)
+        if killed:
+            say(f"your service on {host} was killed, and runs again: if {host} forbids processes that stay, ask there")
         return True
+
+    def _write_restart(self, host: str) -> None:
+        """Write the script by which gates that wait start this service again."""
+        from cosched.sockets.ssh import login_command  # most commands start no service
+
+        state = f"COSCHED_STATE={shlex.quote(str(self.folder))}"
+        command = login_command(host, f"{state} {shlex.join([sys.executable, '-c', COMMAND, 'up'])}")
+        self._restart.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
 
     def _start(self) -> None:
         log = self.folder / "service.log"
         with log.open("ab") as output:
             before = output.tell()
             process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND, "serve", "--config", str(self.config)],
+                [*_scope(), sys.executable, "-c", COMMAND, "serve", "--config", str(self.config)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
         over = time.monotonic() + STARTS
@@ -157,7 +174,8 @@ class OwnService:
                 if time.monotonic() > over:
                     raise Failure(f"process {process} does not end: see {self.folder / 'service.log'}", FAILED)
                 time.sleep(_LOOK)
-        self._where.unlink(missing_ok=True)
+        for file in (self._where, self._restart):
+            file.unlink(missing_ok=True)
         return process is not None
 
     def bring_up(self) -> None:
@@ -172,6 +190,27 @@ class OwnService:
         except OSError as error:
             where = error.filename or self.folder
             raise InputError(str(where), None, f"cannot be used: {reason_of(error, where)}") from None
+
+
+def _scope() -> list[str]:
+    """Return the command by which systemd keeps a process after its user has logged out; empty: there is none."""
+    manager = Path(os.environ.get("XDG_RUNTIME_DIR", "/nowhere")) / "systemd" / "private"
+    if not manager.exists() or shutil.which("systemd-run") is None:
+        return []
+    scope = ["systemd-run", "--user", "--scope", "--quiet", "--collect", "--"]
+    try:
+        tried = subprocess.run([*scope, "true"], capture_output=True, timeout=ENDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [] if tried.returncode else scope
+
+
+def _was_killed(log: Path) -> bool:
+    """Whether the service that wrote this log last did not stop by itself, nor with its host."""
+    if not log.exists() or log.stat().st_mtime < time.time() - time.clock_gettime(time.CLOCK_BOOTTIME):
+        return False
+    said = _since(log, max(0, log.stat().st_size - _TAIL))
+    return said.rfind('"stopping"') < said.rfind("serving ")
 
 
 def _since(log: Path, before: int) -> str:

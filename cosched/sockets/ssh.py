@@ -24,9 +24,14 @@ _ENDING = 2.0  # seconds that ssh has for its end
 
 def ssh_command(login: str, *command: str) -> list[str]:
     """Return the command that runs `cosched COMMAND` as this login, and never asks for a password."""
+    return login_command(login, f"{_THERE} cosched {shlex.join(command)}")
+
+
+def login_command(login: str, text: str) -> list[str]:
+    """Return the command that lets the shell of this login run a text."""
     options = [word for option in _OPTIONS for word in ("-o", option)]
     ssh = shlex.split(os.environ.get("COSCHED_SSH") or "ssh")
-    return [*ssh, "-T", *options, "--", login, f"{_THERE} cosched {shlex.join(command)}"]
+    return [*ssh, "-T", *options, "--", login, text]
 
 
 class SshStream:
@@ -68,6 +73,8 @@ class SshStream:
         said = self._said[-1] if self._said else ""
         if "command not found" in said or "not found" in said:
             return f"{said}: install cosched there (pip install --user coscheduling)"
+        if "peer-stream" in said:
+            return f"{said}: update cosched there"
         if "Permission denied" in said:
             return f"{said}: set up a key without a prompt, so that ssh -o BatchMode=yes {self._login} true works"
         return said or why

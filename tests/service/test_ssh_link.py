@@ -13,7 +13,7 @@ from cosched.service.configuration_sections import Peer
 from cosched.service.peers import ssh_link
 from cosched.service.peers.ssh_link import SshLink
 from cosched.sockets import ssh, streams
-from cosched.sockets.hello import written
+from cosched.sockets.hello import STREAM, HelloError, written
 from cosched.sockets.ssh import SshStream
 from cosched.sockets.streams import StreamError, Streams
 from tests.waiting import until
@@ -71,6 +71,31 @@ async def test_a_connection_that_stood_is_brought_back_at_once(as_ssh, pauses, t
     await until(lambda: len(pauses) > 2)
     await link.close()
     assert set(pauses) == {ssh_link.SHORTEST}
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (REFUSED, "set up a key without a prompt, so that ssh -o BatchMode=yes login.eureka true works"),
+        (
+            """echo '{"cosched_stream": 1, "domain": "eureka", "user": "ann"}'""",
+            f"it speaks version 1 of these streams, and this host {STREAM}: update the older one",
+        ),
+        (
+            "echo \"cosched: no command is called 'peer-stream'\" >&2; exit 2",
+            "cosched: no command is called 'peer-stream': update cosched there",
+        ),
+        ("echo 'sh: 1: cosched: not found' >&2; exit 127", "install cosched there (pip install --user coscheduling)"),
+        ("yes Welcome", "let its shell's start-up files print nothing"),
+    ],
+    ids=["no key", "another version", "an old version", "no cosched", "a talkative shell"],
+)
+async def test_why_a_login_leads_to_no_service_is_one_line_with_the_remedy(as_ssh, there, said):
+    as_ssh(there)
+    with pytest.raises(HelloError) as refused:
+        await SshStream("login.eureka").open({"domain": "intrepid", "user": "ann"})
+    assert str(refused.value).endswith(said)
+    assert "\n" not in str(refused.value)
 
 
 async def test_a_silent_stream_is_dead(tmp_path, monkeypatch):

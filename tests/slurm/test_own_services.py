@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -25,6 +26,9 @@ NOTING = """#!/bin/bash
 #SBATCH --time=10
 echo "$1 $EPOCHREALTIME $SLURM_RESTART_COUNT" >> {notes}
 """
+
+
+_Side = TypeVar("_Side", bound="Side")
 
 
 class Side(Account):
@@ -74,12 +78,12 @@ class Side(Account):
 
 
 @contextmanager
-def coupled(folder: Path, scheme: str) -> Iterator[tuple[Side, Side]]:
-    """A coupled pair of services; the one here holds, or yields."""
-    with Lab(names=("intrepid", "eureka")) as lab:
-        there = Side(folder / "there", lab["eureka"])
+def coupled(folder: Path, scheme: str, side: type[_Side] = Side, **options: int) -> Iterator[tuple[_Side, _Side]]:
+    """A coupled pair of services; the one here holds, or yields. `options`: of the laboratory."""
+    with Lab(names=("intrepid", "eureka"), **options) as lab:
+        there = side(folder / "there", lab["eureka"])
         sshd = Sshd(folder / "sshd", there)
-        here = Side(folder / "here", lab["intrepid"], COSCHED_SSH=f"ssh -F {sshd.client}")
+        here = side(folder / "here", lab["intrepid"], COSCHED_SSH=f"ssh -F {sshd.client}")
         here.sshd = there.sshd = sshd
         try:
             here("up", "--scheme", scheme)
@@ -87,8 +91,8 @@ def coupled(folder: Path, scheme: str) -> Iterator[tuple[Side, Side]]:
             here("peer", "add", "eureka", "login.eureka")
             yield here, there
         finally:
-            for side in (here, there):
-                side.run("down")
+            for its in (here, there):
+                its.run("down")
             sshd.stop()
 
 

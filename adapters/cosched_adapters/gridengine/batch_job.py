@@ -24,7 +24,7 @@ class BatchJob(batch_job.BatchJob):
     words: dict[str, str]  # by which it names its mate
     run: str = ""  # the run that was let go; empty: none
     held_back: bool = False  # by us, after it yielded
-    deleted: bool = False  # somebody has deleted it, so that its end is no failure
+    deleted: bool = False  # somebody has deleted it: it did not fail
     gate: Gate | None = None  # while its prolog waits
     missed: float | None = None  # when a look first missed it
     ending: bool = False  # it is about to be gone, and looked for until it is

@@ -6,12 +6,14 @@ folder that login node and compute nodes share, whose names begin with the job's
 
     ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST [locked], starting, gone; it keeps
                 the file locked while it waits, where that is possible
-    ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT`, in seconds since 1970
-                (0: now), and lines NAME=VALUE for the script's environment
+    ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT NOW`, in seconds since
+                1970 (AT 0: now), and lines NAME=VALUE for the script's environment
+    ID.raised   by how many minutes the job's time limit was raised, so that it can wait; it falls again at the start
 
 TURN counts how often Slurm has queued the job again. Both files are read by opening them anew, so that NFS shows what
 was written last. When the answer has not changed for `patience` seconds, there is no service: the gate lets the script
-start alone, or has Slurm queue the job again, as the file `patience` says (SECONDS start|requeue).
+start alone, or has Slurm queue the job again, as the file `patience` says (SECONDS start|requeue HOLD). Before that it
+runs the script `restart` beside the folder, which starts the service again where it was.
 """
 
 from __future__ import annotations
@@ -25,34 +27,43 @@ CHOICES = ("start", "requeue")
 _COMMENT = re.compile(rb"\s*(?:#.*)?")
 _GATE = r"""
 {
-G=%(folder)s J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K=
+G=%(folder)s J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K= A=-30
 gate_says() { echo "cosched: $*" >&2; }
 gate_told() { { echo "$T $*" >> "$G/$J.told"; } 2> /dev/null; }
 gate_now() { date +%%s%%6N; }
 trap 'gate_told gone; exit 143' TERM
 trap : USR1 USR2 HUP INT
 if { : >> "$G/$J.answer"; } 2> /dev/null; then
-    { read -r P W < "$G/patience"; } 2> /dev/null
+    { read -r P W _ < "$G/patience"; } 2> /dev/null
     { exec 9>> "$G/$J.told" && flock -w 2 9 && K=locked; } 2> /dev/null
     gate_told ready "nodes=$SLURM_JOB_NUM_NODES" "nodelist=$SLURM_JOB_NODELIST" $K
     L=$SECONDS S=
     while :; do
-        { read -r t w at < "$G/$J.answer"; } 2> /dev/null
+        { read -r t w at now < "$G/$J.answer"; } 2> /dev/null
         [ "$t $w" = "$T start" ] && break
         [ "$t $w $at" = "$S" ] || { S="$t $w $at"; L=$SECONDS; }
+        if [ $((SECONDS - L)) -ge $((P / 4)) ] && [ $((SECONDS - A)) -ge 30 ] && [ -f "$G/../restart" ]; then
+            A=$SECONDS
+            sh "$G/../restart" < /dev/null > /dev/null 2>&1 9>&- &
+        fi
         if [ $((SECONDS - L)) -ge "$P" ]; then
-            at=0
+            at=0 now=
             if [ "$W" = requeue ] && gate_told gone && scontrol requeue "$J"; then sleep 60; fi
             gate_says "no word from the service for $P s: this job starts without its mate"
             break
         fi
         sleep 0.1 9>&-
     done
+    D=0
+    case $now in *.*) D=$((${now/./} - $(gate_now))) ;; esac
     gate_told starting
     exec 9>&-
+    if { read -r t < "$G/$J.raised"; } 2> /dev/null && [ $((t -= (SECONDS + 59) / 60)) -gt 0 ]; then
+        scontrol update "jobid=$J" "timelimit=-$t" > /dev/null 2>&1 &
+    fi
     while read -r t; do case $t in COSCHED_*=*) export "${t?}" ;; esac; done < "$G/$J.answer"
 else
-    at=0
+    at=0 D=0
     gate_says "$(hostname) does not see $G: this job starts without its mate; compute nodes must share that folder"
 fi
 B=$G/$J.script
@@ -60,6 +71,10 @@ B=$G/$J.script
 tail -n +%(lines)d "$0" > "$B"
 if { chmod u+rwx "$0" && cat "$B" > "$0"; } 2> /dev/null; then rm -f "$B"; B=$0; else chmod 700 "$B"; fi
 case $at in *.*) N=$((${at/./} - $(gate_now))) ;; *) N=0 ;; esac
+if [ "$D" -gt 1000000 ]; then
+    N=$((N - D))
+    gate_says "the clock of $(hostname) is $((D / 1000000)) s behind the service's: tell the site"
+fi
 if [ "$N" -gt 0 ]; then sleep "$(printf '%%d.%%06d' $((N / 1000000)) $((N %% 1000000)))"; fi
 unset -f gate_says gate_told gate_now
 exec "$B" "$@"

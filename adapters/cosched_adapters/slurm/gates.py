@@ -100,7 +100,8 @@ class Gates:
 
     def load(self) -> None:
         """Read what all gates have said; ManagerError: the folder cannot be used."""
-        patience = f"{self._settings.gate_patience:.0f} {self._settings.without_service}\n"
+        settings = self._settings
+        patience = f"{settings.gate_patience:.0f} {settings.without_service} {settings.hold_time:.0f}\n"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._folder / "patience").write_text(patience)
@@ -169,7 +170,8 @@ class Gates:
         if offer is None or self._is_dead(job_id):
             return False
         lines = [f"{name}={value}" for name, value in (finding or {}).items() if value.isprintable()]
-        self._answer(job_id, "\n".join([f"{offer.restarts} start {0 if at is None else f'{at:.6f}'}", *lines]))
+        when = "0" if at is None else f"{at:.6f} {time.time():.6f}"
+        self._answer(job_id, "\n".join([f"{offer.restarts} start {when}", *lines]))
         return True
 
     def give_back(self, job_id: str) -> bool:

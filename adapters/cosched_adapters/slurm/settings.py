@@ -15,6 +15,7 @@ _NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
     "gate_lead": (0.0, 0.0, 10.0),
     "tell_interval": (0.0, 0.0, 3600.0),
     "gate_patience": (120.0, 5.0, 86400.0),
+    "hold_time": (0.0, 0.0, 86400.0),
 }
 _OTHERS = ("gates", "without_service", "conf", "gate_folder", "waiting_folder")
 
@@ -30,6 +31,7 @@ class SlurmSettings(QueueSettings):
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
     gates: Path | None = None  # of a user's own service: where the gates of its jobs find it; None: Slurm's hooks do
     gate_patience: float = 120.0  # how long such a gate waits for a service
+    hold_time: float = 0.0  # by how much the time limits of jobs with gates are raised until they start
     without_service: str = "start"  # what it does then: start its job alone, or requeue it
 
 

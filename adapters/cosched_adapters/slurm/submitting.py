@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,13 +35,15 @@ def submit(submission: Submission) -> Accepted:
     if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
         raise InputError(path, None, ARRAY)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
-    file = _file(path)
-    if paired is not None and (gates := _own_gates(submission.server)) is not None:
+    file, gates = _file(path), None if paired is None else _own_gates(submission.server)
+    if gates is not None:
         options += _named_as_without(path, given, asked, script)
         script, file = gated(script, gates), None
     argv = commands.submit(options, file, submission.arguments)
     job_id, said = _sbatch(argv, script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
+    if gates is not None:
+        _raise_limit(job_id, gates, submission.config)
     if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)
     return Accepted(job_id, paired is not None, remarks)
@@ -50,6 +54,16 @@ def _own_gates(server: str) -> Path | None:
     socket = socket_path(server)
     gates = None if socket is None else Path(socket).parent / "gates"
     return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None
+
+
+def _raise_limit(job_id: str, gates: Path, config: str | None) -> None:
+    """Raise a job's time limit by the setting hold_time, unless it has started; its gate lowers it again."""
+    try:
+        minutes = math.ceil(float((gates / "patience").read_text().split()[2]) / 60)
+    except (OSError, ValueError, IndexError):
+        return
+    if minutes and _run(commands.raise_limit(job_id, minutes), b"", config).returncode == 0:
+        (gates / f"{job_id}.raised").write_text(f"{minutes}\n")
 
 
 def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
@@ -109,8 +123,13 @@ def _file(path: str) -> str | None:
 
 def _sbatch(argv: list[str], script: bytes, config: str | None) -> tuple[str, list[str]]:
     """Run sbatch; return the job's id and the other lines that sbatch printed."""
-    done = run(argv, script, None if config is None else {**os.environ, "SLURM_CONF": config})
+    done = _run(argv, script, config)
     said = commands.parse_said(done.stderr)
     if not done.stdout.strip():
         raise ManagerError(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}")
     return commands.parse_submitted(done.stdout), said
+
+
+def _run(argv: list[str], text: bytes, config: str | None) -> subprocess.CompletedProcess[bytes]:
+    """Run a command of Slurm; ManagerError if it cannot be run."""
+    return run(argv, text, None if config is None else {**os.environ, "SLURM_CONF": config})

@@ -70,9 +70,7 @@ def _sorted(readings: Iterable[Reading], max_age: float | None, now: float) -> t
     old, problems = 0, []
     for kind, of, value, at in readings:
         if kind not in _FITS or (kind in LINK_KINDS) == isinstance(of, str):
-            problems.append(
-                f"{kind!r} of {of} is not a property of {'machines' if isinstance(of, str) else 'links'}"
-            )
+            problems.append(f"{kind!r} of {of} is not a property of {'machines' if isinstance(of, str) else 'links'}")
         elif not (math.isfinite(value) and _FITS[kind](value)):
             problems.append(f"{value:g} is not a valid {kind} of {of if isinstance(of, str) else ' to '.join(of)}")
         elif max_age is not None and at is not None and now - at > max_age:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,17 @@ class Gate:
         (self.gates / "12.answer").write_text(text + "\n")
 
 
+@contextmanager
+def tools(folder: Path, **scripts: str) -> Iterator[None]:
+    """Let jobs that are started meanwhile find these commands first."""
+    for name, text in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o700)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
+
+
 def test_the_gate_keeps_the_lines_for_sbatch_and_no_others() -> None:
     head = gated(SCRIPT, Path("/g"), 9).partition(b"\n{\n")[0]
     assert head.split(b"\n") == [b"#!/bin/bash", *SCRIPT.split(b"\n")[1:5]]
@@ -101,18 +115,47 @@ def test_signals_reach_the_script_and_end_the_gate(tmp_path: Path) -> None:
 def test_without_a_service_a_gate_does_what_its_user_has_chosen(tmp_path: Path, choice: str) -> None:
     gate = Gate(tmp_path)
     (gate.gates / "patience").write_text(f"1 {choice}\n")
-    tool = tmp_path / "scontrol"  # it refuses, so that the job starts after all
-    tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nexit 1\n')
-    tool.chmod(0o700)
-    os.environ["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
-    try:
+    with tools(tmp_path, scontrol=f'echo "$@" > {tmp_path}/asked; exit 1'):  # it refuses, so the job starts after all
         job = gate.start()
-    finally:
-        os.environ["PATH"] = os.environ["PATH"].partition(":")[2]
     _, said = job.communicate("")
     assert said == "cosched: no word from the service for 1 s: this job starts without its mate\n"
     assert job.returncode == 7
     assert (tmp_path / "asked").exists() == (choice == "requeue")
+
+
+def test_a_gate_that_waits_runs_what_starts_its_service_again(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    (gate.gates / "patience").write_text("4 start 0\n")  # a quarter is waited before
+    (tmp_path / "restart").write_text(f'read x; echo "up $x" >> {tmp_path}/ran\n')
+    job = gate.start()
+    wait_until((tmp_path / "ran").exists, "it runs that")
+    gate.answer("0 start 0")
+    _, said = job.communicate("of the job\n")
+    assert (said, job.returncode) == ("", 7)
+    assert (tmp_path / "ran").read_text() == "up \n"
+
+
+def test_a_node_whose_clock_is_behind_starts_its_job_in_time_and_says_so(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    job = gate.start()
+    wait_until(gate.ready, "it is ready")
+    ahead = time.time() + 3600
+    gate.answer(f"0 start {ahead + 0.3:.6f} {ahead:.6f}")
+    _, said = job.communicate("")
+    assert re.fullmatch(r"cosched: the clock of \S+ is 3[56][0-9]{2} s behind the service's: tell the site\n", said)
+    assert job.returncode == 7
+
+
+def test_a_time_limit_that_was_raised_for_the_wait_falls_at_the_start(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    (gate.gates / "12.raised").write_text("20\n")
+    with tools(tmp_path, scontrol=f'echo "$@" > {tmp_path}/asked'):
+        job = gate.start()
+    wait_until(gate.ready, "it is ready")
+    gate.answer("0 start 0")
+    job.communicate("")
+    wait_until(lambda: (tmp_path / "asked").exists() and (tmp_path / "asked").read_text(), "its limit is changed")
+    assert (tmp_path / "asked").read_text() in ("update jobid=12 timelimit=-20\n", "update jobid=12 timelimit=-19\n")
 
 
 def test_a_node_that_does_not_see_the_folder_starts_the_job_and_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""A user's own service: what is said when it cannot stay, and what runs it again. The service is a stand-in."""
+
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from cosched.cli import own_service
+from cosched.cli.output.failures import Failure
+from cosched.cli.own_service import OwnService, lives
+from tests.waiting import wait_until
+
+STAND_IN = """
+import os, signal, socket, sys
+folder = os.path.dirname(sys.argv[-1])
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(folder + "/intrepid.sock.new")
+listener.listen()
+os.rename(folder + "/intrepid.sock.new", folder + "/intrepid.sock")
+print('"event": "serving intrepid on unix:intrepid.sock"', flush=True)
+signal.sigwait([signal.SIGTERM])
+print('"event": "stopping"', flush=True)
+"""
+
+# It outlives what started it.
+pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        own_service, "COMMAND", f"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]){STAND_IN}"
+    )
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    own = OwnService(tmp_path / "state")
+    own.make({"name": "intrepid"}, {}, {"kind": "local"})
+    yield own
+    own.end()
+
+
+def kill(own: OwnService) -> None:
+    process = own.process()
+    assert process is not None
+    os.kill(process, signal.SIGKILL)
+    wait_until(lambda: not lives(process))
+
+
+def test_a_service_that_was_killed_is_started_again_and_that_is_said(own, capsys):
+    own.start()
+    own.end()
+    own.start()
+    assert capsys.readouterr().err == ""
+    kill(own)
+    own.bring_up()
+    host = socket.gethostname()
+    assert capsys.readouterr().err == (
+        f"your service on {host} was killed, and runs again: if {host} forbids processes that stay, ask there\n"
+    )
+    assert own.process() is not None
+
+
+def test_only_one_service_runs_at_a_time(own):
+    assert own.start()
+    assert not own.start()
+    (own.folder / "host").write_text("login1\n")
+    kill(own)
+    with pytest.raises(Failure, match="your service runs on login1: use it there, or end it there by cosched down"):
+        own.start()
+    assert own.start(here=True)
+
+
+def test_gates_find_how_to_start_it_again_until_its_user_ends_it(own, monkeypatch, tmp_path):
+    monkeypatch.setenv("COSCHED_SSH", f"echo {tmp_path}/ssh -F config")
+    own.start()
+    host = socket.gethostname()
+    lines = (own.folder / "restart").read_text().splitlines()
+    assert lines[0] == "#!/bin/sh"
+    assert lines[1].startswith(f"exec echo {tmp_path}/ssh -F config -T -o BatchMode=yes ")
+    assert f" -- {host} 'COSCHED_STATE={own.folder} {sys.executable} -c " in "\n".join(lines)
+    assert lines[-1].endswith(" up'")
+    own.end()
+    assert not (own.folder / "restart").exists()
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_systemd_keeps_it_where_there_is_one_of_the_user(own, monkeypatch, tmp_path, works):
+    (tmp_path / "systemd").mkdir()
+    (tmp_path / "systemd" / "private").touch()
+    tool = tmp_path / "systemd-run"
+    tool.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n{"while [ $1 != -- ]; do shift; done" if works else "exit 1"}\n'
+        'shift; exec "$@"\n'
+    )
+    tool.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    own.start()
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[0] == "--user --scope --quiet --collect -- true"
+    assert any(f"--scope --quiet --collect -- {sys.executable} -c" in line for line in asked) == works
+    assert own.process() is not None
