@@ -91,8 +91,15 @@ class SshStream:
         for number in (signal.SIGTERM, signal.SIGKILL):  # a stopped ssh does not end by the first
             if self._process.returncode is None:
                 with suppress(ProcessLookupError):
-                    os.kill(self._process.pid, number)  # `terminate` would wait for it behind the loop's back
+                    os.killpg(self._process.pid, number)  # with its proxies; it leads a session
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._process.wait(), _ENDING)
+                    await asyncio.wait_for(self._ended(), _ENDING)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._listening, 1.0)  # its last words; a master connection may keep this open
+
+    async def _ended(self) -> None:
+        """Wait for the end of ssh; it is not noticed before all that it has printed was read."""
+        with suppress(OSError):
+            while await self.reader.read(1 << 16):
+                pass
+        await self._process.wait()
