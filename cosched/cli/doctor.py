@@ -15,6 +15,7 @@ from cosched.cli.client.connection import json_option
 from cosched.cli.output.failures import FAILED, UNUSABLE
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.version import VERSION
 from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ _WIDEST = max(map(len, COLOURS))
 
 
 @click.command(short_help="Check a domain's set-up and say what to change.")
-@click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
+@click.option("--config", metavar="FILE.toml", help="The domain's configuration (that of your own service).")
+@click.option("--this-end", is_flag=True, hidden=True, help="Do not ask at the other ends of logins by ssh.")
 @json_option
-def doctor(config: str, as_json: bool) -> None:
+def doctor(config: str | None, this_end: bool, as_json: bool) -> None:
     """Check the set-up of one policy domain, on the host of its service, and say what to change.
 
     Looks at the configuration, the resource manager and its hooks, the certificates and the peers, and asks the
-    service if it runs. Changes nothing. Run it as the service's user.
+    service if it runs; of your own service also where its peers are, by ssh. Changes nothing. Run it as the service's
+    user.
 
     Exit codes: 0 all is right, 1 there are warnings, 2 there are problems, or the configuration cannot be used.
     """
@@ -41,15 +44,20 @@ def doctor(config: str, as_json: bool) -> None:
     use_kernel_cache()  # must come before the configuration's model, which imports kernels
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the findings say it better; the same holds for our own logs
     logging.getLogger().addHandler(logging.NullHandler())
+    from cosched.cli.own_service import OwnService
     from cosched.doctor import examine
     from cosched.doctor.unit import hinted
     from cosched.service.configuration import read_configuration
 
+    if config is None and (own := OwnService()).exists:
+        config = str(own.config)
+    if config is None:
+        raise click.UsageError("--config names the domain's file; you have no service of your own here (cosched up)")
     try:
         configuration = read_configuration(config)
     except InputError as error:
         raise hinted(error, config) from None
-    name, found = configuration.domain.name, examine(configuration, config)
+    name, found = configuration.domain.name, examine(configuration, config, other_ends=not this_end)
     if as_json:
         show_json(_as_json(name, found))
     else:
@@ -68,7 +76,13 @@ def _counts(found: Mapping[str, Sequence[Finding]]) -> Counter[str]:
 def _as_json(name: str, found: Mapping[str, Sequence[Finding]]) -> dict[str, object]:
     counts = _counts(found)
     findings = [{"group": group, **asdict(finding)} for group, of_group in found.items() for finding in of_group]
-    return {"domain": name, "problems": counts["problem"], "warnings": counts["warning"], "findings": findings}
+    return {
+        "domain": name,
+        "version": VERSION,
+        "problems": counts["problem"],
+        "warnings": counts["warning"],
+        "findings": findings,
+    }
 
 
 def _lines(name: str, found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from cosched.service.wire.fields import PROBE
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
+from cosched.validation.addresses import socket_path
 from cosched.words.errors import InputError
 from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
 
@@ -86,6 +87,8 @@ def check_answer(view: PeerView, ends: Ends) -> Finding:
         change, where, lines = remedy(view.problem, ends)
         return problem(view.name, f"{view.address}: {view.problem}", change, where, *lines)
     found = f"{view.address} does not answer: {view.problem}"
+    if socket_path(view.address) is not None:
+        return problem(view.name, found, "let both services run, on their hosts", SHELL, "cosched up")
     return problem(
         view.name,
         found,

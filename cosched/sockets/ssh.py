@@ -34,6 +34,17 @@ def login_command(login: str, text: str) -> list[str]:
     return [*ssh, "-T", *options, "--", login, text]
 
 
+def explained(said: str, login: str) -> str:
+    """Return the last words of ssh, or of the program there, with what to do."""
+    if "not found" in said:
+        return f"{said}: install cosched there (pip install --user coscheduling)"
+    if "peer-stream" in said or "--this-end" in said:
+        return f"{said}: update cosched there"
+    if "Permission denied" in said:
+        return f"{said}: set up a key without a prompt, so that ssh -o BatchMode=yes {login} true works"
+    return said
+
+
 class SshStream:
     """One connection; `reader` and `writer` are its stream, `there` is the other end's greeting."""
 
@@ -66,18 +77,7 @@ class SshStream:
         except (TimeoutError, HelloError, OSError) as error:
             why = "no answer within a minute" if isinstance(error, TimeoutError) else str(error)
             await self.close()
-            raise HelloError(self._explained(why)) from None
-
-    def _explained(self, why: str) -> str:
-        """Return why there is no stream, with the last words of ssh, or of the program there."""
-        said = self._said[-1] if self._said else ""
-        if "command not found" in said or "not found" in said:
-            return f"{said}: install cosched there (pip install --user coscheduling)"
-        if "peer-stream" in said:
-            return f"{said}: update cosched there"
-        if "Permission denied" in said:
-            return f"{said}: set up a key without a prompt, so that ssh -o BatchMode=yes {self._login} true works"
-        return said or why
+            raise HelloError(explained(self._said[-1], self._login) if self._said else why) from None
 
     async def _listen(self) -> None:
         assert self._process.stderr is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import statistics
 import time
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.live.own import BIN, Account, Sshd
 from tests.waiting import wait_until
 
 KILLS = 30
+COSCHEDULING = ("release_interval", "max_held_fraction")  # settings that are no manager's
 NOTING = """#!/bin/bash
 #SBATCH --output=/dev/null
 #SBATCH --time=10
@@ -57,9 +59,24 @@ class Side(Account):
         path = self.state / "gates" / f"{job}.told"
         return path.read_text().splitlines() if path.exists() else []
 
+    @property
+    def service(self) -> int | None:
+        """The process of its service."""
+        return OwnService(self.state).process()
+
+    def change(self, **settings: float) -> None:
+        """Change its configuration, as its user would; `up` lets it serve again."""
+        self("down")
+        config = OwnService(self.state).config
+        text = config.read_text()
+        for key, value in settings.items():
+            section = "coscheduling" if key in COSCHEDULING else "manager"
+            text = re.sub(rf"(?m)^{key} = .*\n", "", text).replace(f"[{section}]\n", f"[{section}]\n{key} = {value}\n")
+        config.write_text(text)
+
     def kill(self) -> None:
         """Kill the service."""
-        process = OwnService(self.state).process()
+        process = self.service
         if process is not None:
             os.kill(process, signal.SIGKILL)
             wait_until(lambda: not lives(process), "it is dead")
@@ -78,13 +95,14 @@ class Side(Account):
 
 
 @contextmanager
-def coupled(folder: Path, scheme: str, side: type[_Side] = Side, **options: int) -> Iterator[tuple[_Side, _Side]]:
+def coupled(folder: Path, scheme: str, side: type[_Side] = Side, **options: Any) -> Iterator[tuple[_Side, _Side]]:
     """A coupled pair of services; the one here holds, or yields. `options`: of the laboratory."""
     with Lab(names=("intrepid", "eureka"), **options) as lab:
         there = side(folder / "there", lab["eureka"])
         sshd = Sshd(folder / "sshd", there)
         here = side(folder / "here", lab["intrepid"], COSCHED_SSH=f"ssh -F {sshd.client}")
         here.sshd = there.sshd = sshd
+        there.own["COSCHED_SSH"] = here.own["COSCHED_SSH"]  # from its compute nodes to itself
         try:
             here("up", "--scheme", scheme)
             there("up")
@@ -126,8 +144,11 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
     gaps = [abs(here.starts()[name][0] - there.starts()[name][0]) for name in names]
     assert all(len(times) == 1 for side in sides for times in side.starts().values())
     assert statistics.median(gaps) < 1, gaps
-    checks = here.run("doctor", "--config", str(here.state / "service.toml")).stdout  # the laboratory has its faults
-    assert "compute nodes must see it, too" in checks
+    checks = here.run("doctor").stdout
+    assert "compute nodes see" in checks
+    assert "eureka, by ssh" in checks
+    assert ", as here" in checks
+    assert "problem  " not in checks
 
 
 @pytest.mark.soak
@@ -184,3 +205,78 @@ def test_pairs_over_kills_of_services_connections_and_gates(held: tuple[Side, Si
     assert all(len(times) == 1 for side in starts for times in side.values())
     gaps = [abs(starts[0][name][0] - starts[1][name][0]) for name in starts[0]]
     assert statistics.median(gaps) < 0.1, gaps
+
+
+@pytest.mark.soak
+def test_a_gate_starts_its_service_again_but_not_one_that_its_user_has_ended(held: tuple[Side, Side]) -> None:
+    here, there = held
+    there.change(gate_patience=20)
+    there("up")
+    first = there.submit("run1")
+    wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
+    there.kill()
+    wait_until(lambda: there.service is not None, "its gate has started its service")
+    here.submit("run1")
+    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 180)
+    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
+    assert gap < 1, gap
+
+    second = there.submit("run2")
+    wait_until(lambda: len(there.told(second)) == 1, "it waits at its gate")
+    there("down")
+    wait_until(lambda: "run2" in there.starts(), "it starts alone after the patience of its gate", 180)
+    assert there.service is None
+
+
+@pytest.mark.soak
+def test_a_time_limit_is_that_of_the_script_once_the_job_has_started(held: tuple[Side, Side]) -> None:
+    here, there = held
+    here.change(hold_time=7200)
+    here("up")
+    script = "#!/bin/sh\n#SBATCH --time=10 --output=/dev/null\nsleep 60\n"
+    first = here("submit", "--parsable", "--pair", "run1", "-", text=script).strip()
+    limit = lambda: here.cluster.squeue("-h", "-j", first, "-o", "%l").strip()  # noqa: E731
+    wait_until(lambda: here.told(first) != [], "it waits at its gate")
+    assert limit() == "2:10:00"
+    there("submit", "--pair", "run1", "-", text=script)
+    wait_until(lambda: here.told(first)[-1] == "0 starting", "it starts", 180)
+    wait_until(lambda: limit() != "2:10:00", "its limit falls")
+    assert limit() in ("10:00", "11:00")
+
+
+@pytest.mark.soak
+def test_jobs_yield_where_jobs_are_not_requeued_unless_they_ask(tmp_path: Path) -> None:
+    with coupled(tmp_path, "yield", lines=("JobRequeue=0",)) as sides:
+        here, there = sides
+        first = here.submit("run1")
+        wait_until(lambda: "0 gone" in here.told(first), "it yields")
+        there.submit("run1")
+        wait_until(lambda: all("run1" in side.starts() for side in sides), jobs_of(sides), 180)
+        assert [len(side.starts()["run1"]) for side in sides] == [1, 1]
+        kept = here.run("submit", "--pair", "run2", "-", text="#!/bin/sh\n#SBATCH --no-requeue\n")
+        assert "Slurm must not requeue it" in kept.stderr or "no-requeue" in kept.stderr, kept.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("end", ["ssh", "network"])
+def test_a_connection_that_freezes_is_replaced(held: tuple[Side, Side], end: str) -> None:
+    here, there = held
+    frozen = here.sshd.sessions() if end == "network" else children(here.service)
+    assert frozen
+    for process in frozen:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        here.submit("run1")
+        there.submit("run1")
+        wait_until(lambda: all("run1" in side.starts() for side in held), jobs_of(held), 180)
+    finally:
+        for process in frozen:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
+    assert gap < 1, gap
+
+
+def children(process: int | None) -> list[int]:
+    """Return the processes that another one has started."""
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]

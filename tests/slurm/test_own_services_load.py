@@ -1,6 +1,5 @@
 """Users' own services on two real Slurm clusters under load: every pair starts together, without hooks."""
 
-import re
 import statistics
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,26 +62,13 @@ class Load(CoupledWork[LoadedSide]):
 def load(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Load]:
     with coupled(tmp_path, request.param, LoadedSide, nodes=NODES) as sides:
         for side in sides:
-            change_settings(side, **SETTINGS)
-        for side in sides:
-            side("down")
+            side.change(**SETTINGS)
         for side in sides:
             side("up")
         for side in sides:
             with Client(side.service.server) as client:
                 wait_until(lambda c=client: c.domain().peers[0].state == "reachable", "its peer is reachable")
         yield Load(sides)
-
-
-def change_settings(side: Side, **settings: float) -> None:
-    """Change a user's own configuration, as the user would."""
-    config = OwnService(side.state).config
-    text = config.read_text()
-    for key, value in settings.items():
-        section = "manager" if key in ("backoff", "try_patience", "poll_interval") else "coscheduling"
-        text = re.sub(rf"(?m)^{key} = .*\n", "", text)
-        text = text.replace(f"[{section}]\n", f"[{section}]\n{key} = {value}\n")
-    config.write_text(text)
 
 
 def test_under_load_every_pair_starts_together_and_every_job_runs_once(load: Load) -> None:

@@ -117,11 +117,6 @@ def set_start(job_id: str, delay: int) -> list[str]:
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"starttime={start}"]
 
 
-def raise_limit(job_id: str, minutes: int) -> list[str]:
-    """Raise the time limit of a pending job; its owner may not raise that of a running one. UnknownJobError."""
-    return ["scontrol", "update", f"jobid={checked(job_id)}", f"timelimit=+{minutes}"]
-
-
 def set_comment(job_id: str, comment: str) -> list[str]:
     """Replace a job's comment. UnknownJobError."""
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]

@@ -8,7 +8,6 @@ folder that login node and compute nodes share, whose names begin with the job's
                 the file locked while it waits, where that is possible
     ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT NOW`, in seconds since
                 1970 (AT 0: now), and lines NAME=VALUE for the script's environment
-    ID.raised   by how many minutes the job's time limit was raised, so that it can wait; it falls again at the start
 
 TURN counts how often Slurm has queued the job again. Both files are read by opening them anew, so that NFS shows what
 was written last. When the answer has not changed for `patience` seconds, there is no service: the gate lets the script
@@ -27,7 +26,7 @@ CHOICES = ("start", "requeue")
 _COMMENT = re.compile(rb"\s*(?:#.*)?")
 _GATE = r"""
 {
-G=%(folder)s J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K= A=-30
+G=%(folder)s R=%(raised)d J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K= A=-30
 gate_says() { echo "cosched: $*" >&2; }
 gate_told() { { echo "$T $*" >> "$G/$J.told"; } 2> /dev/null; }
 gate_now() { date +%%s%%6N; }
@@ -58,9 +57,8 @@ if { : >> "$G/$J.answer"; } 2> /dev/null; then
     case $now in *.*) D=$((${now/./} - $(gate_now))) ;; esac
     gate_told starting
     exec 9>&-
-    if { read -r t < "$G/$J.raised"; } 2> /dev/null && [ $((t -= (SECONDS + 59) / 60)) -gt 0 ]; then
-        scontrol update "jobid=$J" "timelimit=-$t" > /dev/null 2>&1 &
-    fi
+    R=$((R - (SECONDS + 59) / 60))
+    if [ "$R" -gt 0 ]; then scontrol update "jobid=$J" "timelimit=-$R" > /dev/null 2>&1 & fi
     while read -r t; do case $t in COSCHED_*=*) export "${t?}" ;; esac; done < "$G/$J.answer"
 else
     at=0 D=0
@@ -83,8 +81,11 @@ exit 126
 """
 
 
-def gated(script: bytes, folder: Path, patience: int = PATIENCE) -> bytes:
-    """Return the gate with a script that begins with `#!`; `folder` is where both sides write."""
+def gated(script: bytes, folder: Path, patience: int = PATIENCE, raised: int = 0) -> bytes:
+    """Return the gate with a script that begins with `#!`; `folder` is where both sides write.
+
+    `raised`: by how many minutes the job's time limit was raised so that it can wait; it falls again at the start.
+    """
     _, *rest = script.split(b"\n")
     comments = []
     for line in rest:
@@ -92,6 +93,6 @@ def gated(script: bytes, folder: Path, patience: int = PATIENCE) -> bytes:
             break
         comments.append(line)
     head = b"\n".join([b"#!/bin/bash", *comments])
-    words = {"folder": shlex.quote(str(folder)), "patience": patience}
+    words = {"folder": shlex.quote(str(folder)), "patience": patience, "raised": raised}
     lines = head.count(b"\n") + (_GATE % {**words, "lines": 0}).count("\n") + 1
     return head + (_GATE % {**words, "lines": lines}).encode("utf-8", "surrogateescape") + script

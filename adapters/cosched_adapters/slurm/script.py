@@ -23,14 +23,20 @@ _ABBREVIATED = {
     "--job-name": "--j",
     "--no-requeue": "--no-r",
     "--requeue": "--req",
+    "--time": "--time",
 }  # shortest
 _SHORT_ARRAY = re.compile(r"-[hHOQsuvVW]*a(.*)", re.DOTALL)
 _SHORT_NAME = re.compile(r"-[hHOQsuvVW]*J(.*)", re.DOTALL)
+_SHORT_TIME = re.compile(r"-[hHOQsuvVW]*t(.*)", re.DOTALL)
+_LIMIT = re.compile(
+    r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
+)
 _VARIABLES = {
     "SBATCH_JOB_NAME": "--job-name",
     "SBATCH_ARRAY_INX": "--array",
     "SBATCH_NO_REQUEUE": "--no-requeue",
     "SBATCH_REQUEUE": "--requeue",
+    "SBATCH_TIMELIMIT": "--time",
 }
 
 
@@ -43,6 +49,7 @@ class Asked:
     het: bool = False
     no_requeue: bool = False
     named: bool = False  # by its script
+    time_limit: int | None = None  # minutes, rounded up; None: it asks for none, or for an unlimited one
 
 
 def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
@@ -58,7 +65,18 @@ def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
         het=any(map(_COMPONENT.match, lines)),
         no_requeue=requeue[-1:] == ["--no-requeue"],
         named=bool(values.get("--job-name")),
+        time_limit=minutes(values.get("--time", "")),
     )
+
+
+def minutes(limit: str) -> int | None:
+    """Return a time limit in the form of sbatch's --time, rounded up as there; None: it is none, or unlimited."""
+    if (match := _LIMIT.fullmatch(limit)) is None:
+        return None
+    parts = [int(part or 0) for part in match.group("first", "second", "third")]
+    by_hours = match["days"] is not None or match["third"] is not None
+    hours, each, seconds = parts if by_hours else (0, *parts[:2])
+    return ((int(match["days"] or 0) * 24 + hours) * 60 + each) + (seconds + 59) // 60
 
 
 def _directives(script: str) -> Iterator[str]:
@@ -87,3 +105,5 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             yield "--array", match[1] or following
         if match := _SHORT_NAME.fullmatch(word):
             yield "--job-name", match[1] or following
+        if match := _SHORT_TIME.fullmatch(word):
+            yield "--time", match[1] or following

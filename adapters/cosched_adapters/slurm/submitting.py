@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,12 +37,11 @@ def submit(submission: Submission) -> Accepted:
     file, gates = _file(path), None if paired is None else _own_gates(submission.server)
     if gates is not None:
         options += _named_as_without(path, given, asked, script)
-        script, file = gated(script, gates), None
+        script, raised = _gated(script, gates, asked, given)
+        options, file = options + raised, None
     argv = commands.submit(options, file, submission.arguments)
     job_id, said = _sbatch(argv, script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
-    if gates is not None:
-        _raise_limit(job_id, gates, submission.config)
     if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)
     return Accepted(job_id, paired is not None, remarks)
@@ -56,14 +54,16 @@ def _own_gates(server: str) -> Path | None:
     return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None
 
 
-def _raise_limit(job_id: str, gates: Path, config: str | None) -> None:
-    """Raise a job's time limit by the setting hold_time, unless it has started; its gate lowers it again."""
+def _gated(script: bytes, gates: Path, asked: Asked, given: Mapping[str, Any]) -> tuple[bytes, list[str]]:
+    """Return a script behind its gate, and the option by which its time limit is raised for the wait (hold_time)."""
+    limit = asked.time_limit if given.get("time_limit") is None else math.ceil(given["time_limit"] / 60)
     try:
-        minutes = math.ceil(float((gates / "patience").read_text().split()[2]) / 60)
+        hold = math.ceil(float((gates / "patience").read_text().split()[2]) / 60)
     except (OSError, ValueError, IndexError):
-        return
-    if minutes and _run(commands.raise_limit(job_id, minutes), b"", config).returncode == 0:
-        (gates / f"{job_id}.raised").write_text(f"{minutes}\n")
+        hold = 0
+    if not limit or not hold:
+        return gated(script, gates), []
+    return gated(script, gates, raised=hold), [f"--time={limit + hold}"]
 
 
 def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
@@ -123,13 +123,8 @@ def _file(path: str) -> str | None:
 
 def _sbatch(argv: list[str], script: bytes, config: str | None) -> tuple[str, list[str]]:
     """Run sbatch; return the job's id and the other lines that sbatch printed."""
-    done = _run(argv, script, config)
+    done = run(argv, script, None if config is None else {**os.environ, "SLURM_CONF": config})
     said = commands.parse_said(done.stderr)
     if not done.stdout.strip():
         raise ManagerError(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}")
     return commands.parse_submitted(done.stdout), said
-
-
-def _run(argv: list[str], text: bytes, config: str | None) -> subprocess.CompletedProcess[bytes]:
-    """Run a command of Slurm; ManagerError if it cannot be run."""
-    return run(argv, text, None if config is None else {**os.environ, "SLURM_CONF": config})

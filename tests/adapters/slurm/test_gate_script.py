@@ -148,7 +148,7 @@ def test_a_node_whose_clock_is_behind_starts_its_job_in_time_and_says_so(tmp_pat
 
 def test_a_time_limit_that_was_raised_for_the_wait_falls_at_the_start(tmp_path: Path) -> None:
     gate = Gate(tmp_path)
-    (gate.gates / "12.raised").write_text("20\n")
+    gate.file.write_bytes(gated(SCRIPT, gate.gates, raised=20))
     with tools(tmp_path, scontrol=f'echo "$@" > {tmp_path}/asked'):
         job = gate.start()
     wait_until(gate.ready, "it is ready")

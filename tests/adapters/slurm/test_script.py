@@ -56,6 +56,17 @@ def test_no_arrays(words: str) -> None:
     assert not read(f"#SBATCH {words}").array
 
 
+@pytest.mark.parametrize(
+    ("words", "minutes"),
+    [
+        ("--time=10", 10), ("-t 90:01", 91), ("-Ht2:00:00", 120), ("--time 1-0", 1440), ("-t1-01:30", 1530),
+        ("-t 1-01:30:01", 1531), ("--time=UNLIMITED", None), ("--time-min=5", None), ("--tmp=5", None), ("-t0", 0),
+    ],
+)  # fmt: skip
+def test_time_limits_are_those_of_sbatch(words: str, minutes: int | None) -> None:
+    assert read(f"#SBATCH {words}").time_limit == minutes
+
+
 def test_heterogeneous_jobs() -> None:
     assert read("#SBATCH -n1", "#SBATCH hetjob", "#SBATCH -n2").het
     assert read("#SBATCH packjob").het

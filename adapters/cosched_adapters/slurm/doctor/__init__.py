@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
-from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, unchecked
+from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, unchecked, warning
 from cosched_adapters.manager import ManagerError, SlotsOnRecord
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm.calls import Slurm
@@ -17,7 +18,7 @@ from cosched_adapters.slurm.doctor.place import check_commands, check_controller
 from cosched_adapters.slurm.doctor.reading import check_reading
 from cosched_adapters.slurm.doctor.reservations import check_reservations, left_over
 from cosched_adapters.slurm.doctor.tries import check_tries
-from cosched_adapters.slurm.doctor.turns import check_turns
+from cosched_adapters.slurm.doctor.turns import check_age, check_turns
 from cosched_adapters.slurm.parameters import text
 from cosched_adapters.slurm.settings import SlurmSettings
 
@@ -60,11 +61,21 @@ async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) ->
 
 def _of_a_user(facts: Facts) -> list[Finding]:
     """Return the findings of a user's own service, which needs neither hooks nor reservations."""
-    folder = facts.settings.gates
-    seen = ok("gates", f"{folder} is there; compute nodes must see it, too")
+    requeue = "jobs can yield: cosched submit asks for --requeue, which JobRequeue=0 permits, too"
+    age = guarded("PriorityType", check_age, facts.config, facts.settings)
+    return [_answers(facts), *guarded("gates", _gates, facts.settings), ok("requeue", requeue), *age]
+
+
+def _gates(settings: SlurmSettings) -> Finding:
+    folder = settings.gates
     if folder is None or not folder.is_dir():
-        seen = problem("gates", f"{folder} is not a folder", "let your service make it", SHELL, "cosched up")
-    return [_answers(facts), seen, *guarded("JobRequeue", check_turns, facts.config, facts.settings)]
+        return problem("gates", f"{folder} is not a folder", "let your service make it", SHELL, "cosched up")
+    heard = [path for path in folder.glob("[1-9]*.told") if path.stat().st_size]
+    if not heard:
+        found = f"{folder} is there; compute nodes must see it, too, and none has written there yet"
+        return warning("gates", found, "try it", SHELL, f"srun -N1 -t1 test -w {shlex.quote(str(folder))} && echo well")
+    last = max(heard, key=lambda path: path.stat().st_mtime)
+    return ok("gates", f"compute nodes see {folder}: job {last.stem} has written there")
 
 
 def _answers(facts: Facts) -> Finding:
