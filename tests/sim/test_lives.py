@@ -179,3 +179,10 @@ def test_a_job_fails_with_its_mate():
 def test_an_unlinked_mate_is_waited_for_no_longer():
     told = outcomes(CASE_1, PAIR, [ScriptedEvent(100, Action.UNLINK, "b", row=1)])
     assert (told["a:1"][1], told["b:2"][1]) == (100, 500)
+
+
+def test_a_replay_that_stands_still_after_an_event_of_a_script_ends_at_one_instant():
+    """The successor comes too late: it holds without end, for a mate that has started alone."""
+    b = machine("b", (0, 500, 8), (10, 100, 6), (20, 100, 6))
+    told = outcomes([CASE_1[0], b], PAIR, [ScriptedEvent(15, Action.REPLACE, "b", row=1, new=2)])
+    assert (told["a:1"][1], told["b:3"]) == (15, (JobState.HOLDING, -1, -1))

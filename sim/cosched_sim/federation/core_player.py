@@ -156,6 +156,7 @@ class CorePlayer:
 
     def _fire_timers(self, *, of_slots: bool) -> None:
         if self._script.next() == self._now:
+            self._timers_fired = True
             self._script.fire(self, self._now)
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True

@@ -76,7 +76,7 @@ class LivePlayer:
     def go_on(self, now: int, until: int) -> Advanced:
         if self.script.next() == now:
             changed = self.advance(now, EVENTS)
-            return Advanced(now, changed, None, self._to_come.timers_fired)
+            return Advanced(now, changed, None, timers_fired=True)
         return self._advance(now, (*EVENTS, Phase.ITERATIONS), min(until, self.script.next()))
 
     def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:

@@ -41,7 +41,7 @@ class Advanced(NamedTuple):
     instant: int  # the last one that it has gone through
     changed: Sequence[Domain]  # the domains in which it changed something since their last iterations
     last: Domain | None  # which iterated last; None: there is news, or slots have changed others, and none has since
-    timers_fired: bool
+    timers_fired: bool  # timers, or events of a script
     before_timers: bool = False  # timers of this instant, and all phases after them, are still to come
 
 
