@@ -36,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml sim/pyproject.toml
+$(READY): requirements.lock pyproject.toml sim/pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
 	@echo "setup: a Python environment, .venv"
@@ -44,7 +44,7 @@ $(READY): requirements.lock pyproject.toml sim/pyproject.toml
 	@echo "setup: the packages of requirements.lock, some 1.4 GB in all"
 	@$(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e . -e sim
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e . -e sim -e papers
 	@touch $@
 
 demo: setup
@@ -164,7 +164,7 @@ lock: setup
 	$(BIN)/pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/ours \
 	    $$(cat build/tree/distributions)
 	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --no-header --find-links build/ours \
-	    --unsafe-package coscheduling --unsafe-package coscheduling-sim \
+	    --unsafe-package coscheduling --unsafe-package coscheduling-sim --unsafe-package coscheduling-papers \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
 	@sed -i '/^# WARNING/,$$d' requirements.lock  # that our distributions, which name each other, are not pinned
 

@@ -5,9 +5,9 @@
 set -eu
 mkdir "$1"
 cp -R CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in README.md adapters cosched deploy docs proto \
-    pyproject.toml setup.py sim "$1"
+    papers pyproject.toml setup.py sim "$1"
 find "$1" -name __pycache__ -type d -prune -exec rm -rf {} +
-for part in sim; do
+for part in sim papers; do
     cp LICENSE "$1/$part"
     echo "$1/$part"
 done > "$1/distributions"

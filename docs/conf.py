@@ -25,7 +25,7 @@ include_patterns = [
     "deploy/pbs/**.md",
     "deploy/slurm/**.md",
     "sim/cosched_sim/reference/**.md",
-    "sim/cosched_sim/studies/**.md",
+    "papers/cosched_papers/studies/**.md",
 ]
 exclude_patterns = [".*", "build", "cosched", "dist"]
 myst_heading_anchors = 3
@@ -74,13 +74,13 @@ docs/molding
 docs/heterogeneous
 docs/protocol
 sim/cosched_sim/reference/README
-sim/cosched_sim/studies/tang2011/PAPER
-sim/cosched_sim/studies/weissman2004/PAPER
-sim/cosched_sim/studies/barsanti2006/PAPER
-sim/cosched_sim/studies/collins2001/PAPER
-sim/cosched_sim/studies/meet/RESULTS
-sim/cosched_sim/studies/groups/RESULTS
-sim/cosched_sim/studies/fluid/RESULTS
+papers/cosched_papers/studies/tang2011/PAPER
+papers/cosched_papers/studies/weissman2004/PAPER
+papers/cosched_papers/studies/barsanti2006/PAPER
+papers/cosched_papers/studies/collins2001/PAPER
+papers/cosched_papers/studies/meet/RESULTS
+papers/cosched_papers/studies/groups/RESULTS
+papers/cosched_papers/studies/fluid/RESULTS
 ```
 
 ```{toctree}

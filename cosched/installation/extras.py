@@ -11,9 +11,9 @@ from cosched.words.errors import InputError
 
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
-# The packages of each extra, by import name. pyproject.toml defines the extras. The simulator is a distribution of its
-# own, which brings all that it needs.
-SCHEDULER, SIMULATOR, DASK, HOST, PAGE = "scheduler", "sim", "dask", "host", "page"
+# The packages of each extra, by import name. pyproject.toml defines the extras. The simulator and the studies of papers
+# are distributions of their own, which bring all that they need.
+SCHEDULER, SIMULATOR, PAPERS, DASK, HOST, PAGE = "scheduler", "sim", "papers", "dask", "host", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
     DASK: ("distributed",),

@@ -22,14 +22,14 @@ from cosched.core.events import Submitted
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster, Turn
 from cosched.core.scheduling.starts import RecentStarts
+from cosched_papers.studies.meet.measuring import PAIR_WAIT, WAIT, measures
+from cosched_papers.studies.meet.schemes import MEET, under
+from cosched_papers.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 from cosched_sim import world
 from cosched_sim.batch_domain import MeetingDomain
 from cosched_sim.configuration import replay_config
 from cosched_sim.engine import Engine
 from cosched_sim.replaying import Replay
-from cosched_sim.studies.meet.measuring import PAIR_WAIT, WAIT, measures
-from cosched_sim.studies.meet.schemes import MEET, under
-from cosched_sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 
 OWNERS = 20  # the first one has more than a quarter of the pairs
 WEIGHTS = list(accumulate(1 / rank for rank in range(1, OWNERS + 1)))

@@ -19,7 +19,7 @@ from tests.deploy.conftest import TOP, environment, run, the
 from tests.live import services
 from tests.live.services import Service
 
-PROJECTS = {folder: tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in ("", "sim")}
+PROJECTS = {folder: tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in ("", "sim", "papers")}
 LICENSE = "Apache-2.0"
 SERVICE_MB = 110  # of a service beside a batch system, with all that it needs
 
@@ -40,7 +40,7 @@ def sources(project: dict[str, Any], folders: tuple[str, ...]) -> Iterator[tuple
 def test_every_file_of_a_distribution_is_declared(name: str) -> None:
     data = PROJECTS[name]["tool"]["setuptools"]["package-data"]
     files = [*sources(PROJECTS[name], (name,) if name else ("", "adapters"))]
-    assert ("cosched_sim" if name else "cosched", "py.typed") in files
+    assert ("_".join(filter(None, ["cosched", name])), "py.typed") in files
     assert [each for each in files if not any(fnmatch(each[1], one) for one in data.get(each[0], ()))] == []
 
 
@@ -57,7 +57,7 @@ def test_a_distribution_says_what_it_is(name: str) -> None:
 
 def test_distributions_are_installed_in_one_version() -> None:
     for project in PROJECTS.values():
-        extras = project["project"]["optional-dependencies"].values()
+        extras = project["project"].get("optional-dependencies", {}).values()
         for requirement in (*project["project"]["dependencies"], *chain.from_iterable(extras)):
             if requirement.startswith(f"{DISTRIBUTION}-") or "==" in requirement.partition(DISTRIBUTION)[2]:
                 assert requirement.endswith(f"=={VERSION}"), requirement
@@ -107,7 +107,7 @@ def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path
 @pytest.fixture(scope="module")
 def installed(made: Path, tmp_path_factory) -> Path:
     """The `bin` of an environment with all wheels."""
-    return environment(tmp_path_factory.mktemp("installed"), made)
+    return environment(tmp_path_factory.mktemp("installed"), made, "papers")
 
 
 @pytest.mark.soak
@@ -116,7 +116,7 @@ def test_a_service_alone_is_small_and_has_no_simulator(made: Path, tmp_path: Pat
     (packages,) = tmp_path.glob("venv/lib/python3*/site-packages")
     names = {path.name.partition("-")[0] for path in packages.iterdir()}
     assert {"cosched", "cosched_adapters", "grpc"} <= names
-    assert not names & {"cosched_sim", "matplotlib", "numba", "polars", "scipy"}
+    assert not names & {"cosched_sim", "cosched_papers", "matplotlib", "numba", "polars", "scipy"}
     assert "replay" not in run(tmp_path, found / "cosched", "-h")
     ours = (path for path in packages.rglob("*") if path.is_file() and path.relative_to(packages).parts[0] != "pip")
     size = sum(path.stat().st_size for path in ours) / 1e6

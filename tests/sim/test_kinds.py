@@ -18,7 +18,7 @@ from cosched_sim.configuration import Domain, replay_config
 from cosched_sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
-OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/cosched_sim/studies/")
+OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "papers/")
 RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
 NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
     "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py", "cosched/workload/applications.py",

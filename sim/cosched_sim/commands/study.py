@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from cosched.cli.output.terminal import COMMAND, progress, say, show
 from cosched.words.errors import InputError
 from cosched_sim.commands.sweep import worker_options, workers_of
 from cosched_sim.flags import parse_domain
-from cosched_sim.studies.loading import GROUP, OWN, studies
+from cosched_sim.studies.loading import names, study_called, unknown
 from cosched_sim.studies.study import Study
 
 REFERENCE = "reference"
@@ -24,25 +23,25 @@ LOGS = ("intrepid", "eureka", "logs")  # options that name a log by the settings
 
 
 class Studies(click.Group):
-    """The group of the studies, each with its own options: ours, and those of other packages."""
+    """The group of the studies that are installed, each with its own options."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return their names, without loading those of other packages."""
-        return [*OWN, *sorted(entry.name for entry in entry_points(group=GROUP)), REFERENCE]
+        """Return their names; none is loaded."""
+        return [*names(), REFERENCE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a study; InputError if it cannot be loaded."""
         if cmd_name == REFERENCE:
             return super().get_command(ctx, cmd_name)
-        study = OWN.get(cmd_name) or studies().get(cmd_name)
+        study = study_called(cmd_name)
         return None if study is None else command_of(study)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named study; InputError."""
-        if args and args[0] not in (known := self.list_commands(ctx)):
-            raise InputError("cosched study", None, f"no study is called {args[0]!r}; there are {', '.join(known)}")
+        if args and args[0] not in self.list_commands(ctx):
+            raise InputError("cosched study", None, unknown(args[0], REFERENCE))
         return super().resolve_command(ctx, args)
 
 
@@ -61,7 +60,7 @@ def _listed() -> Iterator[Any]:
     from cosched_sim.commands.tables import new_table
 
     table = new_table("study", "--quick", "full", "what it does", left=4)
-    for each in studies().values():
+    for each in filter(None, map(study_called, names())):
         table.add_row(each.name, *each.times, each.purpose)
     table.add_row(REFERENCE, "–", "seconds", "Replay small workloads with known schedules.")
     yield table

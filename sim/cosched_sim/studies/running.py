@@ -11,7 +11,7 @@ import polars
 
 from cosched.words.errors import InputError
 from cosched_sim.results.output import write_json
-from cosched_sim.studies.loading import OWN, studies
+from cosched_sim.studies.loading import study_called, unknown
 from cosched_sim.studies.report import Report
 from cosched_sim.studies.study import Said, Study, Told
 from cosched_sim.sweeps.running import run_cases
@@ -75,10 +75,9 @@ def found_in(folder: Path) -> Report:
     """Return the report of the study in a folder, whichever it is; InputError."""
     said = read_study(folder)
     name = str(said.get("study"))
-    study = OWN.get(name) or studies().get(name)
+    study = study_called(name)
     if study is None:
-        names = ", ".join(studies())
-        raise InputError(str(folder / STUDY), None, f"no study is called {said.get('study')!r}; there are {names}")
+        raise InputError(str(folder / STUDY), None, unknown(said.get("study")))
     work = study.load()
     try:
         work.cases(said, folder)

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars
 
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched_papers.studies.tang2011.results import Results
+from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched_sim.studies.tang2011.results import Results
-from cosched_sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 
 Row = dict[str, Any]
 Change = Callable[[Row], None]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from cosched_papers.studies.tang2011 import TANG
 from cosched_sim.studies.running import carry_out
 from cosched_sim.studies.study import Told
-from cosched_sim.studies.tang2011 import TANG
 from cosched_sim.sweeps.local_workers import local_workers
 from cosched_sim.sweeps.workers import Workers
 from cosched_sim.warm_up import run_all_kernels

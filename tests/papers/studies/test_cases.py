@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG_NO_TIMER, cases
+from cosched_papers.studies.tang2011.sensitivity import sensitivities
+from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES, GeneratedMonths, Plan
 from cosched_sim.configuration import replay_config
 from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG_NO_TIMER, cases
-from cosched_sim.studies.tang2011.sensitivity import sensitivities
-from cosched_sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES, GeneratedMonths, Plan
 
 QUICK = Plan(2, 7, True, 30, GeneratedMonths())
 WHOLE = Plan(1, 7, False, 30, GeneratedMonths())

@@ -4,10 +4,10 @@ from zlib import crc32
 
 import pytest
 
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched_sim.studies.tang2011.claims import claims
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched_papers.studies.tang2011.claims import claims
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Verdict
-from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
+from tests.papers.studies.by_hand import MINUTE, Change, Row, results, row
 
 HOUR = 3600
 

@@ -8,8 +8,8 @@ import pytest
 
 from cosched.workload import traces
 from cosched.workload.generate import generate
-from cosched_sim.studies.tang2011.claims import claims
-from cosched_sim.studies.tang2011.comparisons import statements
+from cosched_papers.studies.tang2011.claims import claims
+from cosched_papers.studies.tang2011.comparisons import statements
 from tests.browser import opened
 
 FIGURES = {f"figure-{number:02}" for number in range(3, 11)}
@@ -96,7 +96,7 @@ def test_each_study_shows_its_own_options(cosched):
 def test_without_a_name_the_studies_are_listed_with_their_times(cosched):
     listed = cosched("study").stdout
     assert [line.split()[0] for line in listed.splitlines()[:10]] == [
-        "study", "tang2011", "meet", "groups", "fluid", "weissman2004", "barsanti2006", "dail2002", "collins2001",
+        "study", "barsanti2006", "collins2001", "dail2002", "fluid", "groups", "meet", "tang2011", "weissman2004",
         "reference"
     ]  # fmt: skip
     assert "two minutes" in next(line for line in listed.splitlines() if line.startswith("tang2011"))
@@ -107,7 +107,7 @@ def test_an_unknown_study(cosched):
     result = cosched("study", "feitelson1997", exit_code=2)
     assert (
         result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; "
-        "there are tang2011, meet, groups, fluid, weissman2004, barsanti2006, dail2002, collins2001, reference\n"
+        "there are barsanti2006, collins2001, dail2002, fluid, groups, meet, tang2011, weissman2004, reference\n"
     )
 
 

@@ -10,7 +10,7 @@ from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from cosched.workload.jobs import TraceLog
-from cosched_sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
+from cosched_papers.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 
 DAY_S = 86_400
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched_sim.studies.loading import OWN
-
-STUDIES = Path(__file__).parents[3] / "sim" / "cosched_sim" / "studies"
-PAGES = [path for name in OWN for path in sorted((STUDIES / name).glob("*.md"))]
+STUDIES = Path(__file__).parents[3] / "papers" / "cosched_papers" / "studies"
+PAGES = sorted(STUDIES.glob("*/*.md"))
 PAPERS = [path for path in PAGES if path.with_name("claims.csv").exists()]
 ESTIMATE = re.compile(r"-?\d[\d,.]* ± \d[\d,.]*\d")
 OUTCOMES = re.compile(r"(\d+) hold, (\d+) (?:is|are) open and (\d+) fail")

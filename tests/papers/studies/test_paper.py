@@ -3,7 +3,7 @@
 import math
 import re
 
-from cosched_sim.studies.tang2011.comparisons import statements
+from cosched_papers.studies.tang2011.comparisons import statements
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 

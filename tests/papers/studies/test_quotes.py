@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.sim.studies.papers import text_of
+from tests.papers.studies.papers import text_of
 
 PAPERS = {
     "tang2011": "tang-2011-job-coscheduling",
@@ -17,7 +17,7 @@ PAPERS = {
 
 @pytest.mark.parametrize("study", PAPERS)
 def test_every_number_and_claim_has_its_sentence(study):
-    paper, package = text_of(PAPERS[study]), f"cosched_sim.studies.{study}"
+    paper, package = text_of(PAPERS[study]), f"cosched_papers.studies.{study}"
     statements = import_module(f"{package}.comparisons").statements()
     claims = import_module(f"{package}.claims").claims()
     assert [of.quote for of in (*statements, *claims) if of.quote not in paper] == []
@@ -25,6 +25,6 @@ def test_every_number_and_claim_has_its_sentence(study):
 
 @pytest.mark.parametrize("study", PAPERS)
 def test_claims_are_told_one_by_one_so_each_has_a_subject(study):
-    claims = import_module(f"cosched_sim.studies.{study}.claims").claims()
+    claims = import_module(f"cosched_papers.studies.{study}.claims").claims()
     of_others = ("And", "But", "It", "Its", "So", "Then", "They", "This")
     assert [of.text for of in claims if of.text.split()[0] in of_others or " this is " in of.text] == []

@@ -3,15 +3,15 @@
 import polars
 import pytest
 
+from cosched_papers.studies.tang2011.cases import ALIKE, BY_LOAD, BY_SHARE, LAST
+from cosched_papers.studies.tang2011.claims import claims
+from cosched_papers.studies.tang2011.comparisons import statements
+from cosched_papers.studies.tang2011.results import Results
+from cosched_papers.studies.tang2011.sensitivity import sensitivities
+from cosched_papers.studies.tang2011.setup import GeneratedMonths, Plan
+from cosched_papers.studies.tang2011.tables import alike_table, deadlocks_table, release_order_table
 from cosched_sim.studies.paper import Beside
-from cosched_sim.studies.tang2011.cases import ALIKE, BY_LOAD, BY_SHARE, LAST
-from cosched_sim.studies.tang2011.claims import claims
-from cosched_sim.studies.tang2011.comparisons import statements
-from cosched_sim.studies.tang2011.results import Results
-from cosched_sim.studies.tang2011.sensitivity import sensitivities
-from cosched_sim.studies.tang2011.setup import GeneratedMonths, Plan
-from cosched_sim.studies.tang2011.tables import alike_table, deadlocks_table, release_order_table
-from tests.sim.studies.by_hand import MINUTE, Row, results, row
+from tests.papers.studies.by_hand import MINUTE, Row, results, row
 
 
 def test_means_are_in_minutes_and_node_hours():

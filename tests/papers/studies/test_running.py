@@ -9,14 +9,14 @@ import polars
 import pytest
 
 from cosched.words.errors import InputError
+from cosched_papers.studies.tang2011.claims import claims
+from cosched_papers.studies.tang2011.design import WORK, plan_of
+from cosched_papers.studies.tang2011.results import Results
 from cosched_sim.studies.running import STUDY, found_in, read_study
 from cosched_sim.studies.study import Told
-from cosched_sim.studies.tang2011.claims import claims
-from cosched_sim.studies.tang2011.design import WORK, plan_of
-from cosched_sim.studies.tang2011.results import Results
 from cosched_sim.sweeps.dask_workers import dask_workers
 from cosched_sim.sweeps.local_workers import local_workers
-from tests.sim.studies.conftest import run_tiny
+from tests.papers.studies.conftest import run_tiny
 
 
 def csv(folder: Path) -> dict[str, str]:
@@ -109,8 +109,8 @@ def test_another_study_is_not_gone_on_with(tiny, tmp_path):
     [
         ("", "is not what `cosched study NAME` writes"),
         ("[]", "is not what `cosched study NAME` writes"),
-        ("{}", "no study is called None; there are tang2011, meet, "),
-        ('{"study": []}', "no study is called []; there are tang2011, meet, "),
+        ("{}", "no study is called None; there are barsanti2006, collins2001, "),
+        ('{"study": []}', "no study is called []; there are barsanti2006, collins2001, "),
         ('{"study": "tang2011", "logs": 1}', "is not what `cosched study tang2011` writes"),
     ],
 )

@@ -11,4 +11,4 @@ LOG = click.option(
     "--log", "logs", multiple=True, metavar="FILE[,KEY=VALUE,...]", help="A job log to mold, too; can be repeated."
 )
 FURTHER = click.option("--further", type=click.IntRange(1, 1000), metavar="N", help="Those of all but W1 (as many).")
-BARSANTI = study_of(__file__, "cosched_sim.studies.barsanti2006.design:WORK", [FURTHER, LOG])
+BARSANTI = study_of(__file__, "cosched_papers.studies.barsanti2006.design:WORK", [FURTHER, LOG])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from cosched_sim.results.estimate import Estimate, shown
-from cosched_sim.studies.barsanti2006.comparisons import of
-from cosched_sim.studies.barsanti2006.measuring import (
+from cosched_papers.studies.barsanti2006.comparisons import of
+from cosched_papers.studies.barsanti2006.measuring import (
     BIN_NAMES,
     CLASSES,
     CPU,
@@ -21,7 +20,7 @@ from cosched_sim.studies.barsanti2006.measuring import (
     bin_of,
     of_class,
 )
-from cosched_sim.studies.barsanti2006.setup import (
+from cosched_papers.studies.barsanti2006.setup import (
     AT_LEAST,
     AT_MOST,
     CIRNE_BERMAN,
@@ -38,6 +37,7 @@ from cosched_sim.studies.barsanti2006.setup import (
     W1,
     W2,
 )
+from cosched_sim.results.estimate import Estimate, shown
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import differences, less, more, ratio
 from cosched_sim.studies.paper import Claim, read_claims

@@ -7,9 +7,9 @@ from functools import cache
 
 from polars import col
 
+from cosched_papers.studies.barsanti2006 import setup
 from cosched_sim.results.estimate import Exact
 from cosched_sim.studies import paper
-from cosched_sim.studies.barsanti2006 import setup
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, Place, less, ratio
 from cosched_sim.studies.paper import Finder, Statement, read_statements

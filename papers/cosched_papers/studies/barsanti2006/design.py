@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cosched.words.quantities import count as counted
-from cosched_sim.reports.page import Section
-from cosched_sim.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
-from cosched_sim.studies.barsanti2006.comparisons import of, statements
-from cosched_sim.studies.barsanti2006.figures import paper_figures
-from cosched_sim.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
-from cosched_sim.studies.barsanti2006.setup import (
+from cosched_papers.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
+from cosched_papers.studies.barsanti2006.comparisons import of, statements
+from cosched_papers.studies.barsanti2006.figures import paper_figures
+from cosched_papers.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
+from cosched_papers.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
     JOBS,
     LOGS,
@@ -24,7 +23,7 @@ from cosched_sim.studies.barsanti2006.setup import (
     W2,
     experiments,
 )
-from cosched_sim.studies.barsanti2006.tables import (
+from cosched_papers.studies.barsanti2006.tables import (
     SHOWN,
     means_tables,
     of_four_seeds,
@@ -32,7 +31,8 @@ from cosched_sim.studies.barsanti2006.tables import (
     of_real_logs,
     what_decides,
 )
-from cosched_sim.studies.barsanti2006.windows import cut_windows
+from cosched_papers.studies.barsanti2006.windows import cut_windows
+from cosched_sim.reports.page import Section
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import Beside

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
-from cosched_sim.reports.figures.figure import Figure
-from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
-from cosched_sim.studies.barsanti2006.comparisons import place
-from cosched_sim.studies.barsanti2006.measuring import (
+from cosched_papers.studies.barsanti2006.comparisons import place
+from cosched_papers.studies.barsanti2006.measuring import (
     BIN_NAMES,
     CLASSES,
     EXPANDED,
@@ -19,7 +16,7 @@ from cosched_sim.studies.barsanti2006.measuring import (
     bin_of,
     of_class,
 )
-from cosched_sim.studies.barsanti2006.setup import (
+from cosched_papers.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
     DOWNEY,
     NO_PREDICTION,
@@ -29,6 +26,9 @@ from cosched_sim.studies.barsanti2006.setup import (
     W1,
     W2,
 )
+from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
 from cosched_sim.studies.design import Found
 
 LOOKS: Mapping[str, Look] = {

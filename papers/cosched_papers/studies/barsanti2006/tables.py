@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cosched_sim.reports.page import Cell, Table
-from cosched_sim.studies.barsanti2006 import setup
-from cosched_sim.studies.barsanti2006.comparisons import PAPERS_SEEDS, of, of_first, statements
-from cosched_sim.studies.barsanti2006.measuring import (
+from cosched_papers.studies.barsanti2006 import setup
+from cosched_papers.studies.barsanti2006.comparisons import PAPERS_SEEDS, of, of_first, statements
+from cosched_papers.studies.barsanti2006.measuring import (
     CLASSES,
     EXPANDED,
     LOAD,
@@ -18,6 +17,7 @@ from cosched_sim.studies.barsanti2006.measuring import (
     WAIT,
     of_class,
 )
+from cosched_sim.reports.page import Cell, Table
 from cosched_sim.studies.design import Experiment, Found
 from cosched_sim.studies.measured import Place, less
 from cosched_sim.studies.paper import compare

@@ -2,4 +2,4 @@
 
 from cosched_sim.studies.study import study_of
 
-COLLINS = study_of(__file__, "cosched_sim.studies.collins2001.design:WORK")
+COLLINS = study_of(__file__, "cosched_papers.studies.collins2001.design:WORK")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
+from cosched_papers.studies.collins2001.comparisons import overhead
+from cosched_papers.studies.collins2001.measuring import PARALLEL, RATIO, SJS_CPU
+from cosched_papers.studies.collins2001.setup import OF_PJS, OF_SJS, PJS_SIZES, SHARES, SIZES, machines_of, share_of
 from cosched_sim.results.estimate import jackknifed
-from cosched_sim.studies.collins2001.comparisons import overhead
-from cosched_sim.studies.collins2001.measuring import PARALLEL, RATIO, SJS_CPU
-from cosched_sim.studies.collins2001.setup import OF_PJS, OF_SJS, PJS_SIZES, SHARES, SIZES, machines_of, share_of
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, differences, pairs
 from cosched_sim.studies.verdicts import NOT_NEGATIVE, Named, Range, Verdict, all_of, because, positive

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
 
-from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.collins2001.calls import CHECKS as OF_CALLS
-from cosched_sim.studies.collins2001.comparisons import saving, sums
-from cosched_sim.studies.collins2001.measuring import (
+from cosched_papers.studies.collins2001.calls import CHECKS as OF_CALLS
+from cosched_papers.studies.collins2001.comparisons import saving, sums
+from cosched_papers.studies.collins2001.measuring import (
     HIGH,
     LOW,
     MEDIUM,
@@ -20,7 +19,7 @@ from cosched_sim.studies.collins2001.measuring import (
     TIME,
     of_priority,
 )
-from cosched_sim.studies.collins2001.setup import (
+from cosched_papers.studies.collins2001.setup import (
     DISTRIBUTIONS,
     FEW,
     HALF,
@@ -35,7 +34,8 @@ from cosched_sim.studies.collins2001.setup import (
     at,
     count_of,
 )
-from cosched_sim.studies.collins2001.site import TABLES
+from cosched_papers.studies.collins2001.site import TABLES
+from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, could_be_most, differences, more, ratio
 from cosched_sim.studies.paper import Claim, read_claims

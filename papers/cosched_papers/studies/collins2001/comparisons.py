@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import product
 
-from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies import paper
-from cosched_sim.studies.collins2001.measuring import PJS_CPU, SHARE, SJS_CPU, SUM, TIME, of_priority
-from cosched_sim.studies.collins2001.setup import (
+from cosched_papers.studies.collins2001.measuring import PJS_CPU, SHARE, SJS_CPU, SUM, TIME, of_priority
+from cosched_papers.studies.collins2001.setup import (
     DISTRIBUTIONS,
     FEW,
     LOADS,
@@ -24,6 +22,8 @@ from cosched_sim.studies.collins2001.setup import (
     at,
     share_of,
 )
+from cosched_sim.results.estimate import Estimate
+from cosched_sim.studies import paper
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, average, less, ratio
 from cosched_sim.studies.paper import Finder, Statement, read_statements

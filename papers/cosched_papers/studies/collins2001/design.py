@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cosched_sim.reports.page import Section, Table
-from cosched_sim.studies.collins2001.claims import claims
-from cosched_sim.studies.collins2001.comparisons import on_arrival, saving, statements
-from cosched_sim.studies.collins2001.figures import paper_figures
-from cosched_sim.studies.collins2001.measuring import (
+from cosched_papers.studies.collins2001.claims import claims
+from cosched_papers.studies.collins2001.comparisons import on_arrival, saving, statements
+from cosched_papers.studies.collins2001.figures import paper_figures
+from cosched_papers.studies.collins2001.measuring import (
     COMPLETION,
     MAKESPAN,
     NEXT,
@@ -20,7 +19,7 @@ from cosched_sim.studies.collins2001.measuring import (
     measures,
     of_priority,
 )
-from cosched_sim.studies.collins2001.setup import (
+from cosched_papers.studies.collins2001.setup import (
     ALGORITHMS,
     FEW,
     LOADS,
@@ -33,7 +32,8 @@ from cosched_sim.studies.collins2001.setup import (
     at,
     experiments,
 )
-from cosched_sim.studies.collins2001.site import HOUSE, TABLES
+from cosched_papers.studies.collins2001.site import HOUSE, TABLES
+from cosched_sim.reports.page import Section, Table
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched_sim.studies.measured import ratio
 from cosched_sim.studies.paper import Beside

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
-from cosched_sim.reports.figures.figure import Figure
-from cosched_sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
-from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.collins2001.comparisons import mean_sum, on_arrival, saving
-from cosched_sim.studies.collins2001.measuring import (
+from cosched_papers.studies.collins2001.comparisons import mean_sum, on_arrival, saving
+from cosched_papers.studies.collins2001.measuring import (
     NEXT,
     PER_CENT,
     PJS_CPU,
@@ -19,7 +15,7 @@ from cosched_sim.studies.collins2001.measuring import (
     SUM,
     of_priority,
 )
-from cosched_sim.studies.collins2001.setup import (
+from cosched_papers.studies.collins2001.setup import (
     DISTRIBUTIONS,
     LOADS,
     NONE,
@@ -37,7 +33,11 @@ from cosched_sim.studies.collins2001.setup import (
     machines_of,
     share_of,
 )
-from cosched_sim.studies.collins2001.site import TABLES
+from cosched_papers.studies.collins2001.site import TABLES
+from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
+from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.design import Found
 
 COLOURS = (GREY, ORANGE, SKY, BLUE, VERMILION, "#222222")

@@ -16,13 +16,13 @@ from cosched.core.scheduling.heterogeneous.settings import Algorithm, Heterogene
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.workload.jobs import Workload
+from cosched_papers.studies.collins2001.site import CLASSES, site_of, times_of
 from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.playing import Run
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase
-from cosched_sim.studies.collins2001.site import CLASSES, site_of, times_of
 from cosched_sim.sweeps.case import Row
 
 # Measures

@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 
 from cosched.core.scheduling.heterogeneous.settings import Algorithm
-from cosched_sim.studies.collins2001.measuring import NEXT, PER_CENT, PRIORITIES
-from cosched_sim.studies.collins2001.site import TABLES
+from cosched_papers.studies.collins2001.measuring import NEXT, PER_CENT, PRIORITIES
+from cosched_papers.studies.collins2001.site import TABLES
 from cosched_sim.studies.design import Experiment, Settings
 from cosched_sim.studies.measured import Place
 from cosched_sim.studies.study import Said

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
+from cosched_papers.studies.dail2002.comparisons import case_study, degradations, more_degraded, spread_of
+from cosched_papers.studies.dail2002.measuring import ACROSS, DYNAMIC, STATIC, STRATEGIES, TIME, USER, at_site
+from cosched_papers.studies.dail2002.setup import CASE_STUDY, JACOBI_3, LINKS, OTHERWISE, TESTED, TITLES
+from cosched_papers.studies.dail2002.testbed import UCSD, UIUC, UTK
 from cosched_sim.results.estimate import jackknifed
-from cosched_sim.studies.dail2002.comparisons import case_study, degradations, more_degraded, spread_of
-from cosched_sim.studies.dail2002.measuring import ACROSS, DYNAMIC, STATIC, STRATEGIES, TIME, USER, at_site
-from cosched_sim.studies.dail2002.setup import CASE_STUDY, JACOBI_3, LINKS, OTHERWISE, TESTED, TITLES
-from cosched_sim.studies.dail2002.testbed import UCSD, UIUC, UTK
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import pairs
 from cosched_sim.studies.paper import Claim, read_claims

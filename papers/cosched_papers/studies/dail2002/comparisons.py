@@ -7,10 +7,10 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+from cosched_papers.studies.dail2002.measuring import DEGRADATION
+from cosched_papers.studies.dail2002.setup import CASE_STUDY, JACOBI_3, sizes_of
 from cosched_sim.results.estimate import Estimate, Exact, estimate, jackknifed
 from cosched_sim.studies import paper
-from cosched_sim.studies.dail2002.measuring import DEGRADATION
-from cosched_sim.studies.dail2002.setup import CASE_STUDY, JACOBI_3, sizes_of
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, average, more
 from cosched_sim.studies.paper import Finder, Statement, read_statements

@@ -8,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cosched_sim.reports.page import Section
-from cosched_sim.results.output import write_json
-from cosched_sim.studies.dail2002.claims import claims
-from cosched_sim.studies.dail2002.comparisons import mean_degradation, statements
-from cosched_sim.studies.dail2002.figures import paper_figures
-from cosched_sim.studies.dail2002.measuring import (
+from cosched_papers.studies.dail2002.claims import claims
+from cosched_papers.studies.dail2002.comparisons import mean_degradation, statements
+from cosched_papers.studies.dail2002.figures import paper_figures
+from cosched_papers.studies.dail2002.measuring import (
     ACROSS,
     DEGRADATION,
     DYNAMIC,
@@ -24,9 +22,11 @@ from cosched_sim.studies.dail2002.measuring import (
     USER,
     measures,
 )
-from cosched_sim.studies.dail2002.real.running import MOMENTS, QUICK_MOMENTS, real_runs
-from cosched_sim.studies.dail2002.real.section import real_section
-from cosched_sim.studies.dail2002.setup import JACOBI_3, TESTED, experiments
+from cosched_papers.studies.dail2002.real.running import MOMENTS, QUICK_MOMENTS, real_runs
+from cosched_papers.studies.dail2002.real.section import real_section
+from cosched_papers.studies.dail2002.setup import JACOBI_3, TESTED, experiments
+from cosched_sim.reports.page import Section
+from cosched_sim.results.output import write_json
 from cosched_sim.studies.design import Asked, Design, Experiment, Found
 from cosched_sim.studies.design import sections as plain_sections
 from cosched_sim.studies.paper import Beside

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from cosched_papers.studies.dail2002.comparisons import case_study, mean_degradation
+from cosched_papers.studies.dail2002.measuring import DYNAMIC, STATIC, STRATEGIES, TIME, USER, at_site
+from cosched_papers.studies.dail2002.setup import TESTED, TITLES
+from cosched_papers.studies.dail2002.testbed import SITES
 from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
 from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.dail2002.comparisons import case_study, mean_degradation
-from cosched_sim.studies.dail2002.measuring import DYNAMIC, STATIC, STRATEGIES, TIME, USER, at_site
-from cosched_sim.studies.dail2002.setup import TESTED, TITLES
-from cosched_sim.studies.dail2002.testbed import SITES
 from cosched_sim.studies.design import Found
 
 LOOKS = {USER: Look(GREY, "xxxx"), STATIC: Look(SKY, "////"), DYNAMIC: Look(BLUE)}

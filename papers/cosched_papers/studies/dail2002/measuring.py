@@ -15,8 +15,8 @@ from cosched.planning.problem import Problem, problem_of
 from cosched.planning.sites import by_name, site_name
 from cosched.planning.strategies import Choice, chosen_by_search, chosen_by_user
 from cosched.planning.strips import StripKeys
+from cosched_papers.studies.dail2002.testbed import SITES, UTK, Drawn, GradsTestbed, free_memory
 from cosched_sim.studies.cases import StudyCase
-from cosched_sim.studies.dail2002.testbed import SITES, UTK, Drawn, GradsTestbed, free_memory
 from cosched_sim.sweeps.case import Row
 
 USER, STATIC, DYNAMIC = STRATEGIES = ("user", "static", "dynamic")

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosched_sim.studies.dail2002.measuring import STRATEGIES
-from cosched_sim.studies.dail2002.testbed import REDRAWN, SPREAD, UTKS
+from cosched_papers.studies.dail2002.measuring import STRATEGIES
+from cosched_papers.studies.dail2002.testbed import REDRAWN, SPREAD, UTKS
 from cosched_sim.studies.design import Experiment
 from cosched_sim.studies.study import Said
 

@@ -2,4 +2,4 @@
 
 from cosched_sim.studies.study import study_of
 
-FLUID = study_of(__file__, "cosched_sim.studies.fluid.design:WORK")
+FLUID = study_of(__file__, "cosched_papers.studies.fluid.design:WORK")

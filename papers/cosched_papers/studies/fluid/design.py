@@ -10,11 +10,8 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched_sim.reports.page import Section, Table
-from cosched_sim.results.estimate import Estimate, signed
-from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
-from cosched_sim.studies.fluid.measuring import PAIRED_TOTAL, RESIZES, TOTAL, measures
-from cosched_sim.studies.fluid.setup import (
+from cosched_papers.studies.fluid.measuring import PAIRED_TOTAL, RESIZES, TOTAL, measures
+from cosched_papers.studies.fluid.setup import (
     BATCH,
     COMBINATIONS,
     EUREKA,
@@ -26,9 +23,12 @@ from cosched_sim.studies.fluid.setup import (
     Kind,
     settings,
 )
+from cosched_papers.studies.meet.measuring import HELD, PAIR_WAIT, PAIRS, SYNC, TOGETHER, WAIT
+from cosched_papers.studies.meet.schemes import MEET
+from cosched_sim.reports.page import Section, Table
+from cosched_sim.results.estimate import Estimate, signed
+from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
 from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, verdict_of
-from cosched_sim.studies.meet.measuring import HELD, PAIR_WAIT, PAIRS, SYNC, TOGETHER, WAIT
-from cosched_sim.studies.meet.schemes import MEET
 from cosched_sim.studies.study import Said, words_of
 from cosched_sim.studies.tables import averages_table, cell, comparisons_table, means_table
 from cosched_sim.studies.verdicts import OPEN, spread

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cosched.workload.jobs import UNKNOWN
+from cosched_papers.studies.meet import measuring
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase, replayed
-from cosched_sim.studies.meet import measuring
 from cosched_sim.sweeps.case import Row
 
 # Of a machine; their columns are called "MACHINE MEASURE". "Total": from submission to end.

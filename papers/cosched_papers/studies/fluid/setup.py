@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cosched_sim.studies.meet.schemes import MEET, under
-from cosched_sim.studies.tang2011.setup import MACHINES, SCHEMES, SHARES, GeneratedMonths, Plan, Settings
+from cosched_papers.studies.meet.schemes import MEET, under
+from cosched_papers.studies.tang2011.setup import MACHINES, SCHEMES, SHARES, GeneratedMonths, Plan, Settings
 
 INTREPID, EUREKA = MACHINES
 COMBINATIONS = (*SCHEMES, MEET)

@@ -2,4 +2,4 @@
 
 from cosched_sim.studies.study import study_of
 
-GROUPS = study_of(__file__, "cosched_sim.studies.groups.design:WORK")
+GROUPS = study_of(__file__, "cosched_papers.studies.groups.design:WORK")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from polars import DataFrame
 
+from cosched_papers.studies.groups import measuring
+from cosched_papers.studies.groups.setup import BY_LOAD, BY_SHARE, BY_SIZE, CLASSES, IN_PAIRS, SCHEMES, settings, under
+from cosched_papers.studies.groups.verdict import REFERENCE, everywhere, values, verdict
+from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.reports.page import Section, Table
 from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found, Settings, averages_of, means_tables
-from cosched_sim.studies.groups import measuring
-from cosched_sim.studies.groups.setup import BY_LOAD, BY_SHARE, BY_SIZE, CLASSES, IN_PAIRS, SCHEMES, settings, under
-from cosched_sim.studies.groups.verdict import REFERENCE, everywhere, values, verdict
 from cosched_sim.studies.measured import Comparison
 from cosched_sim.studies.study import Said, words_of
 from cosched_sim.studies.tables import comparisons_table, counts_table
-from cosched_sim.studies.tang2011.setup import BASE
 
 
 def _of_classes(*names: str) -> list[str]:

@@ -9,11 +9,11 @@ import numpy as np
 
 from cosched.workload.jobs import UNKNOWN
 from cosched.workload.pairing import Group, Pairing, paired
+from cosched_papers.studies.groups.setup import CLASSES, under
+from cosched_papers.studies.meet.measuring import MINUTE, spread
+from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.studies.cases import StudyCase, on_same_jobs
-from cosched_sim.studies.groups.setup import CLASSES, under
-from cosched_sim.studies.meet.measuring import MINUTE, spread
-from cosched_sim.studies.tang2011.setup import BASE
 from cosched_sim.sweeps.case import Row
 
 # Of the groups, as they were drawn; also where their jobs are in pairs, or not coscheduled.

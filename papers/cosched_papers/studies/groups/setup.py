@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cosched_sim.studies.tang2011.setup import BASE, Settings
+from cosched_papers.studies.tang2011.setup import BASE, Settings
 
 LARGE, SMALL = ("intrepid", "mira"), ("eureka", "surveyor", "tukey")
 CLASSES: Mapping[str, tuple[str, ...]] = {"large": LARGE, "small": SMALL}

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from cosched_papers.studies.groups import measuring
+from cosched_papers.studies.groups.setup import CLASSES, IN_PAIRS, SCHEMES
+from cosched_papers.studies.meet.schemes import MEET
+from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.estimate import Estimate, shown3, signed
 from cosched_sim.studies.design import Experiment, Found
-from cosched_sim.studies.groups import measuring
-from cosched_sim.studies.groups.setup import CLASSES, IN_PAIRS, SCHEMES
 from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, Place
-from cosched_sim.studies.meet.schemes import MEET
-from cosched_sim.studies.tang2011.setup import BASE
 from cosched_sim.studies.verdicts import OPEN, spread
 
 REFERENCE = "YY"  # which the other schemes are compared with

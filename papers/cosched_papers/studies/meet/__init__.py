@@ -6,7 +6,7 @@ from cosched_sim.studies.study import study_of
 
 MEET = study_of(
     __file__,
-    "cosched_sim.studies.meet.design:WORK",
+    "cosched_papers.studies.meet.design:WORK",
     options=[
         click.option("--further", type=click.IntRange(1, 1000), metavar="N", help="Those of all but V-D (as many)."),
         click.option("--logs", nargs=2, multiple=True, metavar="BIG SMALL", help="Two logs, FILE[,KEY=VALUE,...]."),

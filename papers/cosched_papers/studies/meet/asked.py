@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cosched_papers.studies.meet.experiments import BY_LOAD, BY_SHARE
+from cosched_papers.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
+from cosched_papers.studies.meet.schemes import MEET
+from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.results.estimate import Estimate, shown
 from cosched_sim.studies.measured import Measured, Place
-from cosched_sim.studies.meet.experiments import BY_LOAD, BY_SHARE
-from cosched_sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
-from cosched_sim.studies.meet.schemes import MEET
-from cosched_sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.studies.verdicts import FAILS, HOLDS, LEAST, OPEN, UNKNOWN, Range
 
 MOST_WAIT = {0.25: 16, 0.5: 22, 0.75: 56}  # minutes, of a pair

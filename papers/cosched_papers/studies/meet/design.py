@@ -9,16 +9,10 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.words.quantities import count as counted
-from cosched_sim.reports.figures.bars import Panel, grouped_bars
-from cosched_sim.reports.figures.figure import Figure
-from cosched_sim.reports.figures.style import GREEN, Look
-from cosched_sim.reports.page import Cell, Section, Table
-from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
-from cosched_sim.studies.measured import Place
-from cosched_sim.studies.meet import ideas
-from cosched_sim.studies.meet.asked import figures
-from cosched_sim.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, REQUESTS, experiments, log_folder
-from cosched_sim.studies.meet.measuring import (
+from cosched_papers.studies.meet import ideas
+from cosched_papers.studies.meet.asked import figures
+from cosched_papers.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, REQUESTS, experiments, log_folder
+from cosched_papers.studies.meet.measuring import (
     CALLS,
     GAIN,
     HELD,
@@ -40,12 +34,18 @@ from cosched_sim.studies.meet.measuring import (
     WINNERS,
     measured,
 )
-from cosched_sim.studies.meet.schemes import BUDGET_ALONE, FEW, MEET, SLOTS_ALONE, everybody_meets, of_the_paper
-from cosched_sim.studies.meet.verdict import values, verdict
+from cosched_papers.studies.meet.schemes import BUDGET_ALONE, FEW, MEET, SLOTS_ALONE, everybody_meets, of_the_paper
+from cosched_papers.studies.meet.verdict import values, verdict
+from cosched_papers.studies.tang2011.logs import cut_months, read_log, windows_overlap
+from cosched_papers.studies.tang2011.setup import BASE, MACHINES
+from cosched_sim.reports.figures.bars import Panel, grouped_bars
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.style import GREEN, Look
+from cosched_sim.reports.page import Cell, Section, Table
+from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
+from cosched_sim.studies.measured import Place
 from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched_sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
-from cosched_sim.studies.tang2011.logs import cut_months, read_log, windows_overlap
-from cosched_sim.studies.tang2011.setup import BASE, MACHINES
 from cosched_sim.studies.verdicts import GOOD
 
 MOST_COUNTED = 5  # replications in which calls are counted, which takes as long again

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cosched_papers.studies.meet.schemes import FEW, MEET, MIXED, MOST, OF_THREE, under
+from cosched_papers.studies.meet.three import THIRD, three_machines
+from cosched_papers.studies.tang2011 import setup
+from cosched_papers.studies.tang2011.logs import LogMonths
 from cosched_sim.studies.design import Experiment
-from cosched_sim.studies.meet.schemes import FEW, MEET, MIXED, MOST, OF_THREE, under
-from cosched_sim.studies.meet.three import THIRD, three_machines
-from cosched_sim.studies.tang2011 import setup
-from cosched_sim.studies.tang2011.logs import LogMonths
 
 BY_LOAD, BY_SHARE = "load", "share"
 ONE_SIDE, REQUESTS, SCHEDULERS, THREE, LOGS = "one side", "requests", "schedulers", "three machines", "logs"

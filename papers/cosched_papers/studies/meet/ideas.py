@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cosched_papers.studies.meet.experiments import BY_LOAD, REQUESTS
+from cosched_papers.studies.meet.measuring import LONGEST, PAIR_WAIT, WAIT
+from cosched_papers.studies.meet.schemes import MEET
+from cosched_papers.studies.tang2011.setup import HIGH, MACHINES, MEDIUM, MONTH_DAYS
 from cosched_sim.reports.page import Table
 from cosched_sim.results.estimate import Estimate, estimate, signed
 from cosched_sim.studies.measured import Measured, Values
-from cosched_sim.studies.meet.experiments import BY_LOAD, REQUESTS
-from cosched_sim.studies.meet.measuring import LONGEST, PAIR_WAIT, WAIT
-from cosched_sim.studies.meet.schemes import MEET
 from cosched_sim.studies.study import words_of
 from cosched_sim.studies.tables import headed
-from cosched_sim.studies.tang2011.setup import HIGH, MACHINES, MEDIUM, MONTH_DAYS
 
 MEASURED = Path(__file__).parent / "ideas.csv"  # rule, Eureka's load, seed, the waits in minutes
 EXACT = "exact"  # the rule that needs no other scheduler: exact estimates are a case of the study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cosched_sim.studies.tang2011.setup import BASE, SCHEMES, Settings
+from cosched_papers.studies.tang2011.setup import BASE, SCHEMES, Settings
 
 MEET = "MM"
 BUDGET_ALONE, SLOTS_ALONE = "BB", "SS"

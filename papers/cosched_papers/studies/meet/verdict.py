@@ -6,16 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from cosched_papers.studies.meet import measuring
+from cosched_papers.studies.meet.asked import figures
+from cosched_papers.studies.meet.experiments import BY_LOAD
+from cosched_papers.studies.meet.schemes import MEET, everybody_meets, of_the_paper
+from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
 from cosched_sim.results.estimate import Estimate, shown, signed
 from cosched_sim.studies.design import Found, filled
 from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison
-from cosched_sim.studies.meet import measuring
-from cosched_sim.studies.meet.asked import figures
-from cosched_sim.studies.meet.experiments import BY_LOAD
-from cosched_sim.studies.meet.schemes import MEET, everybody_meets, of_the_paper
 from cosched_sim.studies.paper import held
 from cosched_sim.studies.study import words_of
-from cosched_sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
 from cosched_sim.studies.verdicts import FAILS, OPEN
 
 WORDS = words_of(__file__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from cosched_papers.studies.tang2011 import setup
+from cosched_papers.studies.tang2011.sensitivity import Sensitivity, sensitivities
 from cosched_sim.studies.cases import labels
-from cosched_sim.studies.tang2011 import setup
-from cosched_sim.studies.tang2011.sensitivity import Sensitivity, sensitivities
 from cosched_sim.sweeps.case import Case
 
 # Experiments. The comments say what a "point" is in each.

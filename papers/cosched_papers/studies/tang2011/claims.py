@@ -8,11 +8,8 @@ from functools import partial
 from itertools import pairwise, permutations
 from statistics import fmean
 
-from cosched_sim.results.estimate import estimate, jackknifed
-from cosched_sim.studies.measured import Values, average, could_be_most, more, pairs, ratio
-from cosched_sim.studies.paper import Claim, read_claims
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched_sim.studies.tang2011.comparisons import (
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched_papers.studies.tang2011.comparisons import (
     HOLD_AND_YIELD,
     as_shares,
     averaged,
@@ -23,9 +20,9 @@ from cosched_sim.studies.tang2011.comparisons import (
     worse_under_hold,
     yield_minus_hold,
 )
-from cosched_sim.studies.tang2011.deadlocks import CHECKS as OF_STARTS
-from cosched_sim.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
-from cosched_sim.studies.tang2011.setup import (
+from cosched_papers.studies.tang2011.deadlocks import CHECKS as OF_STARTS
+from cosched_papers.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
+from cosched_papers.studies.tang2011.setup import (
     BASE,
     E_HOLDS,
     E_YIELDS,
@@ -38,6 +35,9 @@ from cosched_sim.studies.tang2011.setup import (
     SCHEMES,
     SHARES,
 )
+from cosched_sim.results.estimate import estimate, jackknifed
+from cosched_sim.studies.measured import Values, average, could_be_most, more, pairs, ratio
+from cosched_sim.studies.paper import Claim, read_claims
 from cosched_sim.studies.verdicts import (
     FAILS,
     HOLDS,

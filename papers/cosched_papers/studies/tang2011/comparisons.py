@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
 
+from cosched_papers.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
+from cosched_papers.studies.tang2011.setup import BASE, MACHINES, SCHEMES
 from cosched_sim.results.estimate import Exact
 from cosched_sim.studies.measured import Of
 from cosched_sim.studies.paper import Found, Statement, means_finders, read_statements
-from cosched_sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
-from cosched_sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
 from cosched_sim.studies.verdicts import POSITIVE, Named, one_holds
 
 # (combination in which the machine holds, one in which it yields); the other machine's scheme is the same in both

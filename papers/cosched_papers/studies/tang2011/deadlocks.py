@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from polars import DataFrame, Expr, col, concat
 
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
+from cosched_papers.studies.tang2011.results import LOSS_SHARE, NEVER, Results
+from cosched_papers.studies.tang2011.setup import BASE, MACHINES, YIELDING
 from cosched_sim.results.estimate import Estimate, estimate
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
-from cosched_sim.studies.tang2011.results import LOSS_SHARE, NEVER, Results
-from cosched_sim.studies.tang2011.setup import BASE, MACHINES, YIELDING
 from cosched_sim.studies.verdicts import OPEN, Range, Verdict, all_of, because, counted, missing
 
 LONG_DAYS = 10  # "more than 10 days"

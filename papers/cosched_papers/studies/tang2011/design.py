@@ -9,6 +9,15 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.words.errors import InputError
+from cosched_papers.studies.tang2011 import setup, tables
+from cosched_papers.studies.tang2011.cases import ALIKE, BY_LOAD, cases
+from cosched_papers.studies.tang2011.claims import claims
+from cosched_papers.studies.tang2011.comparisons import averaged, statements
+from cosched_papers.studies.tang2011.deadlocks import synchronised_cases
+from cosched_papers.studies.tang2011.figures import paper_figures, sensitivity_figure
+from cosched_papers.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
+from cosched_papers.studies.tang2011.results import EXTRA, LOSS_SHARE, PAIRED, SYNC, WAIT, Results
+from cosched_papers.studies.tang2011.sensitivity import sensitivities
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine
 from cosched_sim.reports.page import Section, Tile
@@ -17,15 +26,6 @@ from cosched_sim.studies.measured import average
 from cosched_sim.studies.paper import Beside
 from cosched_sim.studies.report import Report, sections_in_markdown
 from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
-from cosched_sim.studies.tang2011 import setup, tables
-from cosched_sim.studies.tang2011.cases import ALIKE, BY_LOAD, cases
-from cosched_sim.studies.tang2011.claims import claims
-from cosched_sim.studies.tang2011.comparisons import averaged, statements
-from cosched_sim.studies.tang2011.deadlocks import synchronised_cases
-from cosched_sim.studies.tang2011.figures import paper_figures, sensitivity_figure
-from cosched_sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
-from cosched_sim.studies.tang2011.results import EXTRA, LOSS_SHARE, PAIRED, SYNC, WAIT, Results
-from cosched_sim.studies.tang2011.sensitivity import sensitivities
 from cosched_sim.studies.verdicts import inconclusive, spread
 
 LOGS = "logs"  # a folder in the study's folder

@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched_papers.studies.tang2011.comparisons import statements
+from cosched_papers.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, TOGETHER, WAIT, Results
+from cosched_papers.studies.tang2011.sensitivity import Sensitivity
+from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.reports.figures.bars import Panel, Stated, Values, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, VERMILION, Look
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.paper import MEANS
 from cosched_sim.studies.study import words_of
-from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched_sim.studies.tang2011.comparisons import statements
-from cosched_sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, TOGETHER, WAIT, Results
-from cosched_sim.studies.tang2011.sensitivity import Sensitivity
-from cosched_sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.studies.verdicts import Range
 
 CAPTIONS = words_of(__file__)["captions"]

@@ -9,12 +9,12 @@ from functools import cached_property
 import polars
 from polars import DataFrame, Expr, col, lit
 
+from cosched_papers.studies.tang2011.cases import ALIKE, BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER
+from cosched_papers.studies.tang2011.sensitivity import Sensitivity
+from cosched_papers.studies.tang2011.setup import BASE, MACHINES, MEDIUM
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.measured import Measured, Place
-from cosched_sim.studies.tang2011.cases import ALIKE, BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER
-from cosched_sim.studies.tang2011.sensitivity import Sensitivity
-from cosched_sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
 from cosched_sim.sweeps.averages import INTERVAL, averages
 
 # Measures of a machine; their columns are called "MACHINE MEASURE".

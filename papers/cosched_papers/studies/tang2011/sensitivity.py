@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from cosched_sim.studies.tang2011 import setup
+from cosched_papers.studies.tang2011 import setup
 
 DAY_S = 86_400
 CUT_S = 3_600  # mean time for which the machines cannot reach each other

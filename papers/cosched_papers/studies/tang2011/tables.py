@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars
 from polars import DataFrame, col
 
+from cosched_papers.studies.tang2011 import cases
+from cosched_papers.studies.tang2011.deadlocks import never_started
+from cosched_papers.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, PAIRED, SYNC, TOGETHER, WAIT, Results
+from cosched_papers.studies.tang2011.sensitivity import Sensitivity
+from cosched_papers.studies.tang2011.setup import HOLDING, LOADS, MACHINES, SCHEMES, SHARES
 from cosched_sim.reports.page import Table
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.study import words_of
 from cosched_sim.studies.tables import headed
-from cosched_sim.studies.tang2011 import cases
-from cosched_sim.studies.tang2011.deadlocks import never_started
-from cosched_sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, PAIRED, SYNC, TOGETHER, WAIT, Results
-from cosched_sim.studies.tang2011.sensitivity import Sensitivity
-from cosched_sim.studies.tang2011.setup import HOLDING, LOADS, MACHINES, SCHEMES, SHARES
 
 Row = tuple[str | int | float | None, ...]
 

@@ -5,4 +5,4 @@ import click
 from cosched_sim.studies.study import study_of
 
 LOG = click.option("--log", multiple=True, metavar="FILE", help="A job log to fit, too; can be repeated.")
-WEISSMAN = study_of(__file__, "cosched_sim.studies.weissman2004.design:WORK", [LOG])
+WEISSMAN = study_of(__file__, "cosched_papers.studies.weissman2004.design:WORK", [LOG])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.setup import percent
 from cosched_sim.studies.cases import StudyCase, labels
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.setup import percent
 from cosched_sim.sweeps.case import Case, Row
 
 POLICIES_ALL, POLICIES_FINAL, IDEAL_SIZES, OTHER_READINGS = ("policies", "final", "ideal", "readings")  # what is run
@@ -15,7 +15,7 @@ POLICIES_ALL, POLICIES_FINAL, IDEAL_SIZES, OTHER_READINGS = ("policies", "final"
 
 def measures(case: StudyCase) -> Row:
     """Run a case; `more` says what is run."""
-    from cosched_sim.studies.weissman2004 import measuring, readings
+    from cosched_papers.studies.weissman2004 import measuring, readings
 
     trace = str(case.settings["domains"][0]["trace"])
     runs = case.more[0]

@@ -6,6 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.comparisons import (
+    KINDS,
+    MOST_FAVOURED,
+    SHARES_3,
+    SHOWN,
+    events_by_reading,
+    ideal,
+    less_than_baselines,
+    names,
+    over_all,
+    reading_of_limits,
+    reading_of_moldable,
+    reading_of_totals,
+    running_first,
+)
+from cosched_papers.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
+from cosched_papers.studies.weissman2004.readings import READ
+from cosched_papers.studies.weissman2004.results import Results, at_load, grid, linear, of_user
+from cosched_papers.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 from cosched_sim.results.estimate import Estimate, estimate
 from cosched_sim.studies.measured import Of, average, differences, less, more, pairs, ratio
 from cosched_sim.studies.paper import Claim, read_claims
@@ -28,26 +48,6 @@ from cosched_sim.studies.verdicts import (
     positive,
     tally,
 )
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.comparisons import (
-    KINDS,
-    MOST_FAVOURED,
-    SHARES_3,
-    SHOWN,
-    events_by_reading,
-    ideal,
-    less_than_baselines,
-    names,
-    over_all,
-    reading_of_limits,
-    reading_of_moldable,
-    reading_of_totals,
-    running_first,
-)
-from cosched_sim.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
-from cosched_sim.studies.weissman2004.readings import READ
-from cosched_sim.studies.weissman2004.results import Results, at_load, grid, linear, of_user
-from cosched_sim.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 
 FIGURE_9 = column(setup.EVEN_FQ, setup.NO_LIMIT)
 TENTH = 0.1

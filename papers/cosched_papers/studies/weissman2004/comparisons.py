@@ -7,15 +7,15 @@ from functools import cache
 from itertools import product
 from statistics import fmean
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.measuring import EVENTS, RATE, TOTAL
+from cosched_papers.studies.weissman2004.readings import HIGH, READ
+from cosched_papers.studies.weissman2004.results import Results, at_load, grid, linear, of_user
+from cosched_papers.studies.weissman2004.setup import GAUSS, column, percent
 from cosched_sim.results.estimate import Estimate, estimate
 from cosched_sim.studies.measured import Of, average, differences, more
 from cosched_sim.studies.paper import Finder, Found, Statement, read_statements
 from cosched_sim.studies.verdicts import POSITIVE, Named, tally
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.measuring import EVENTS, RATE, TOTAL
-from cosched_sim.studies.weissman2004.readings import HIGH, READ
-from cosched_sim.studies.weissman2004.results import Results, at_load, grid, linear, of_user
-from cosched_sim.studies.weissman2004.setup import GAUSS, column, percent
 
 SHOWN = (GAUSS, setup.MIXED)  # "we show GE and the MIXED workload only"
 SHARES_3 = (0.5, 0.3, 0.1)

@@ -8,6 +8,15 @@ from typing import Any
 
 from polars import DataFrame
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.cases import cases
+from cosched_papers.studies.weissman2004.claims import claims
+from cosched_papers.studies.weissman2004.comparisons import over_all, statements
+from cosched_papers.studies.weissman2004.figures import fit_figures, paper_figures
+from cosched_papers.studies.weissman2004.goodness import goodness
+from cosched_papers.studies.weissman2004.measuring import EVENTS, WAIT
+from cosched_papers.studies.weissman2004.results import Results, at_load
+from cosched_papers.studies.weissman2004.tables import averages_table, fits_table, loads_table, readings_table
 from cosched_sim.reports.page import Section
 from cosched_sim.studies.measured import average
 from cosched_sim.studies.paper import Beside
@@ -15,15 +24,6 @@ from cosched_sim.studies.report import Report, sections_in_markdown
 from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched_sim.studies.tables import cell
 from cosched_sim.studies.verdicts import inconclusive, spread
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.cases import cases
-from cosched_sim.studies.weissman2004.claims import claims
-from cosched_sim.studies.weissman2004.comparisons import over_all, statements
-from cosched_sim.studies.weissman2004.figures import fit_figures, paper_figures
-from cosched_sim.studies.weissman2004.goodness import goodness
-from cosched_sim.studies.weissman2004.measuring import EVENTS, WAIT
-from cosched_sim.studies.weissman2004.results import Results, at_load
-from cosched_sim.studies.weissman2004.tables import averages_table, fits_table, loads_table, readings_table
 
 QUICK_JOBS, JOBS = 2000, 10_000
 USER_JOBS = 300

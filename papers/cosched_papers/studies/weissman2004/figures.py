@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.comparisons import baseline
+from cosched_papers.studies.weissman2004.goodness import BIN_S, BINS, SIZES
+from cosched_papers.studies.weissman2004.measuring import EXEC, TOTAL, WAIT
+from cosched_papers.studies.weissman2004.results import Results, grid, linear, of_user
+from cosched_papers.studies.weissman2004.setup import BEST, LINEAR, column, percent
 from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.measured import average
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.comparisons import baseline
-from cosched_sim.studies.weissman2004.goodness import BIN_S, BINS, SIZES
-from cosched_sim.studies.weissman2004.measuring import EXEC, TOTAL, WAIT
-from cosched_sim.studies.weissman2004.results import Results, grid, linear, of_user
-from cosched_sim.studies.weissman2004.setup import BEST, LINEAR, column, percent
 
 NINE = f"{setup.EVEN_FQ} without a limit beside the baselines; IDEAL-ONLY is in figure 14."
 INTERVALS = "Means over traces with 95 % intervals."

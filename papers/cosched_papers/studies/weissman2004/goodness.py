@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cosched.workload import traces
 from cosched.workload.fitted import HOURS, FittedModel, fitted_file, hours_of
 from cosched.workload.jobs import Workload
-from cosched_sim.studies.weissman2004.setup import NODES
+from cosched_papers.studies.weissman2004.setup import NODES
 
 Floats = NDArray[np.float64]
 Shares = dict[str, list[float]]

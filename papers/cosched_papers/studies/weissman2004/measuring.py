@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.setup import BEST, column
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine, run, setup_of
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.setup import BEST, column
 from cosched_sim.sweeps.case import Row
 
 Ints = NDArray[np.int64]

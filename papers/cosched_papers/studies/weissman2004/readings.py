@@ -18,8 +18,8 @@ from cosched.core.scheduling.fluid.kernels.progress import begin, leave
 from cosched.core.scheduling.fluid.kernels.state import NEVER
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched_sim.studies.weissman2004.measuring import EVENTS, times
-from cosched_sim.studies.weissman2004.setup import EVEN_FQ, LOW_FR, MOLDABLE, NO_LIMIT, POLICIES, column, rules
+from cosched_papers.studies.weissman2004.measuring import EVENTS, times
+from cosched_papers.studies.weissman2004.setup import EVEN_FQ, LOW_FR, MOLDABLE, NO_LIMIT, POLICIES, column, rules
 from cosched_sim.sweeps.case import Row
 
 AS_HERE, OVERTAKING, LEAST = READ = ("as here", "whoever fits overtakes", "jobs start on their least")

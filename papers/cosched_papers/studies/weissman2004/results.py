@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.setup import BEST, column, percent
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.measured import Many, Measured, Of, average, pairs, ratio
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.setup import BEST, column, percent
 
 LEAST_MIN = 1.0  # ratios to shorter times say nothing
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from polars import DataFrame
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.comparisons import reading
+from cosched_papers.studies.weissman2004.measuring import EVENTS, TOTAL, WAIT
+from cosched_papers.studies.weissman2004.readings import HIGH, READ
+from cosched_papers.studies.weissman2004.results import Results, at_load
+from cosched_papers.studies.weissman2004.setup import BEST, column
 from cosched_sim.reports.page import Table
 from cosched_sim.results.estimate import shown
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.measured import average
 from cosched_sim.studies.tables import cell
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.comparisons import reading
-from cosched_sim.studies.weissman2004.measuring import EVENTS, TOTAL, WAIT
-from cosched_sim.studies.weissman2004.readings import HIGH, READ
-from cosched_sim.studies.weissman2004.results import Results, at_load
-from cosched_sim.studies.weissman2004.setup import BEST, column
 from cosched_sim.sweeps.averages import INTERVAL
 from cosched_sim.sweeps.case import CASE, ERROR
 

@@ -9,11 +9,11 @@ from typing import Any
 import polars
 import pytest
 
-from cosched_sim.studies.barsanti2006 import setup
-from cosched_sim.studies.barsanti2006.claims import beside_traditional, claims
-from cosched_sim.studies.barsanti2006.comparisons import of, of_first, statements
-from cosched_sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
-from cosched_sim.studies.barsanti2006.setup import (
+from cosched_papers.studies.barsanti2006 import setup
+from cosched_papers.studies.barsanti2006.claims import beside_traditional, claims
+from cosched_papers.studies.barsanti2006.comparisons import of, of_first, statements
+from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
+from cosched_papers.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
     DOWNEY,
     IDEAL,

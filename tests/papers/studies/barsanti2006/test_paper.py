@@ -1,6 +1,6 @@
 """What the study says of the paper is in the paper."""
 
-from cosched_sim.studies.barsanti2006.comparisons import statements
+from cosched_papers.studies.barsanti2006.comparisons import statements
 
 
 def test_the_numbers_are_in_their_sentences():

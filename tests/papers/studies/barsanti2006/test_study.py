@@ -9,9 +9,9 @@ import pytest
 
 from cosched.workload.generated import read_generated
 from cosched.workload.traces import write_swf
-from cosched_sim.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
-from cosched_sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
-from cosched_sim.studies.barsanti2006.setup import (
+from cosched_papers.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
+from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
+from cosched_papers.studies.barsanti2006.setup import (
     ALPHA_1,
     AT_LEAST,
     AT_MOST,
@@ -141,7 +141,7 @@ def test_a_tiny_study(tmp_path, monkeypatch):
 
 
 def test_the_page_of_the_repository_says_what_it_is_of():
-    text = (Path(__file__).parents[4] / "sim/cosched_sim/studies/barsanti2006/PAPER.md").read_text()
+    text = (Path(__file__).parents[4] / "papers/cosched_papers/studies/barsanti2006/PAPER.md").read_text()
     assert "20 workloads of 10,000 jobs" in text
     assert text.count("| input |\n") == 2 * 12  # of all seeds, and of the first four
     assert "Not for conclusions" not in text

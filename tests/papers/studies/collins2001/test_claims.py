@@ -8,12 +8,12 @@ from typing import Any
 import polars
 import pytest
 
+from cosched_papers.studies.collins2001 import setup
+from cosched_papers.studies.collins2001.claims import claims
+from cosched_papers.studies.collins2001.comparisons import statements, sums
+from cosched_papers.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
+from cosched_papers.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
 from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.collins2001 import setup
-from cosched_sim.studies.collins2001.claims import claims
-from cosched_sim.studies.collins2001.comparisons import statements, sums
-from cosched_sim.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
-from cosched_sim.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import ratio
 from cosched_sim.studies.paper import INPUT, compare

@@ -8,8 +8,8 @@ import pytest
 from cosched.core.scheduling.heterogeneous.calls import total
 from cosched.core.scheduling.heterogeneous.greedy import sjs
 from cosched.core.scheduling.heterogeneous.resources import Resources
-from cosched_sim.studies.collins2001 import COLLINS, measuring
-from cosched_sim.studies.collins2001.measuring import (
+from cosched_papers.studies.collins2001 import COLLINS, measuring
+from cosched_papers.studies.collins2001.measuring import (
     HIGH,
     MEASURES,
     PER_CENT,
@@ -18,8 +18,8 @@ from cosched_sim.studies.collins2001.measuring import (
     measures,
     of_priority,
 )
-from cosched_sim.studies.collins2001.setup import FEW, MANY, NONE, PJS, SJS, at, experiments
-from cosched_sim.studies.collins2001.site import CLASSES, HOUSE, KINDS, SPEED_UPS, THIRD, site_of, speed_up, times_of
+from cosched_papers.studies.collins2001.setup import FEW, MANY, NONE, PJS, SJS, at, experiments
+from cosched_papers.studies.collins2001.site import CLASSES, HOUSE, KINDS, SPEED_UPS, THIRD, site_of, speed_up, times_of
 
 SITE = site_of(preemptive=False, quantum=0)
 SAID = {"replications": 1, "seed": 3, "quick": True}

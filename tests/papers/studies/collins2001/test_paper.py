@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cosched_sim.studies.collins2001.comparisons import statements
+from cosched_papers.studies.collins2001.comparisons import statements
 
 WORDS = {
     "80": "SO",
@@ -30,7 +30,7 @@ def test_nothing_is_stated_twice():
 
 
 def test_the_page_of_the_repository_is_of_a_full_run():
-    text = (Path(__file__).parents[4] / "sim/cosched_sim/studies/collins2001/PAPER.md").read_text()
+    text = (Path(__file__).parents[4] / "papers/cosched_papers/studies/collins2001/PAPER.md").read_text()
     assert "Replications: 10 (seeds 1 to 10)" in text
     assert "Not for conclusions" not in text
     assert "| no result |" not in text

@@ -8,12 +8,12 @@ import pytest
 from cosched.planning.application import Map
 from cosched.planning.problem import problem_of
 from cosched.planning.sites import by_name
+from cosched_papers.studies.dail2002 import DAIL
+from cosched_papers.studies.dail2002.claims import claims
+from cosched_papers.studies.dail2002.measuring import DYNAMIC, STATIC, USER, at_site, experiment, iteration_time
+from cosched_papers.studies.dail2002.setup import ASSUMED, JACOBI_3, TESTED, experiments, sizes_of
+from cosched_papers.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsTestbed
 from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.dail2002 import DAIL
-from cosched_sim.studies.dail2002.claims import claims
-from cosched_sim.studies.dail2002.measuring import DYNAMIC, STATIC, USER, at_site, experiment, iteration_time
-from cosched_sim.studies.dail2002.setup import ASSUMED, JACOBI_3, TESTED, experiments, sizes_of
-from cosched_sim.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsTestbed
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 from cosched_sim.sweeps.case import run_case

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cosched_sim.studies.dail2002.comparisons import statements
+from cosched_papers.studies.dail2002.comparisons import statements
 
 
 def test_the_numbers_are_in_their_sentences_and_would_agree():
@@ -19,7 +19,7 @@ def test_nothing_is_stated_twice():
 
 
 def test_the_page_of_the_repository_says_what_it_is_of():
-    text = (Path(__file__).parents[4] / "sim/cosched_sim/studies/dail2002/PAPER.md").read_text()
+    text = (Path(__file__).parents[4] / "papers/cosched_papers/studies/dail2002/PAPER.md").read_text()
     assert "Repetitions of each experiment: 10 (seeds 1 to 10)." in text
     assert "Over 30 maps the measured time is off by " in text
     assert "| no result |" not in text

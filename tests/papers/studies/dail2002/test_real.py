@@ -10,12 +10,12 @@ import pytest
 from cosched.planning.application import Map
 from cosched.planning.grid import Machine
 from cosched.words.errors import InputError
-from cosched_sim.studies.dail2002.design import WORDS
-from cosched_sim.studies.dail2002.real.machine import KERNELS, start_of
-from cosched_sim.studies.dail2002.real.machines import WARM, Machines, at_port
-from cosched_sim.studies.dail2002.real.network import Network
-from cosched_sim.studies.dail2002.real.running import Run
-from cosched_sim.studies.dail2002.real.section import real_section
+from cosched_papers.studies.dail2002.design import WORDS
+from cosched_papers.studies.dail2002.real.machine import KERNELS, start_of
+from cosched_papers.studies.dail2002.real.machines import WARM, Machines, at_port
+from cosched_papers.studies.dail2002.real.network import Network
+from cosched_papers.studies.dail2002.real.running import Run
+from cosched_papers.studies.dail2002.real.section import real_section
 from tests.live.services import free_port
 
 SIZE, ITERATIONS = 23, 6

@@ -6,11 +6,11 @@ from typing import Any
 import polars
 import pytest
 
+from cosched_papers.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
+from cosched_papers.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
+from cosched_papers.studies.meet.measuring import PAIRS, TOGETHER
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
-from cosched_sim.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
-from cosched_sim.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
-from cosched_sim.studies.meet.measuring import PAIRS, TOGETHER
 
 SAID = {"replications": 1, "seed": 1, "days": 1.0, "quick": True}
 

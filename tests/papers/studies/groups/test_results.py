@@ -8,10 +8,8 @@ import polars
 import pytest
 
 from cosched.workload.pairing import Group
-from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.design import Found
-from cosched_sim.studies.groups.design import WORK, compared, experiments
-from cosched_sim.studies.groups.measuring import (
+from cosched_papers.studies.groups.design import WORK, compared, experiments
+from cosched_papers.studies.groups.measuring import (
     GAP,
     GROUP_WAIT,
     GROUPS,
@@ -21,8 +19,10 @@ from cosched_sim.studies.groups.measuring import (
     WAIT,
     in_pairs,
 )
-from cosched_sim.studies.groups.setup import IN_PAIRS, settings, under
-from cosched_sim.studies.groups.verdict import verdict
+from cosched_papers.studies.groups.setup import IN_PAIRS, settings, under
+from cosched_papers.studies.groups.verdict import verdict
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.design import Found
 
 SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}
 

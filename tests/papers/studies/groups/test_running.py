@@ -3,8 +3,8 @@
 import polars
 import pytest
 
-from cosched_sim.studies.groups.design import WORK
-from cosched_sim.studies.groups.setup import IN_PAIRS
+from cosched_papers.studies.groups.design import WORK
+from cosched_papers.studies.groups.setup import IN_PAIRS
 from tests.tiers import soaked
 
 

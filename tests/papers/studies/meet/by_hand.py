@@ -5,13 +5,13 @@ from typing import Any
 
 import polars
 
+from cosched_papers.studies.meet.design import compared
+from cosched_papers.studies.meet.experiments import BY_LOAD, by_load
+from cosched_papers.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
+from cosched_papers.studies.meet.schemes import MOST
+from cosched_papers.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
-from cosched_sim.studies.meet.design import compared
-from cosched_sim.studies.meet.experiments import BY_LOAD, by_load
-from cosched_sim.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
-from cosched_sim.studies.meet.schemes import MOST
-from cosched_sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 
 Row = dict[str, Any]
 

@@ -5,8 +5,8 @@ import pytest
 
 import cosched_sim as sim
 from cosched.workload.jobs import Workload
-from cosched_sim.studies.meet import measuring
-from cosched_sim.studies.meet.measuring import measures
+from cosched_papers.studies.meet import measuring
+from cosched_papers.studies.meet.measuring import measures
 
 MINUTE = 60
 

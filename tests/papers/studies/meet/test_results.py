@@ -3,14 +3,14 @@
 import pytest
 from scipy.special import stdtrit
 
+from cosched_papers.studies.meet import ideas
+from cosched_papers.studies.meet.asked import figures
+from cosched_papers.studies.meet.experiments import BY_LOAD
+from cosched_papers.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
+from cosched_papers.studies.meet.verdict import values, verdict
 from cosched_sim.studies.measured import BETTER, WORSE
-from cosched_sim.studies.meet import ideas
-from cosched_sim.studies.meet.asked import figures
-from cosched_sim.studies.meet.experiments import BY_LOAD
-from cosched_sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
-from cosched_sim.studies.meet.verdict import values, verdict
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
-from tests.sim.studies.meet.by_hand import Row, results
+from tests.papers.studies.meet.by_hand import Row, results
 
 
 def test_intervals_are_corrected_for_the_number_of_comparisons():

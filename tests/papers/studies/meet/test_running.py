@@ -8,10 +8,10 @@ import pytest
 
 from cosched.workload import traces
 from cosched.workload.generate import generate
+from cosched_papers.studies.meet.design import WORK
+from cosched_papers.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
 from cosched_sim.configuration import replay_config
 from cosched_sim.studies.measured import Measured
-from cosched_sim.studies.meet.design import WORK
-from cosched_sim.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
 from cosched_sim.studies.running import read_study
 from tests.once import made_once
 

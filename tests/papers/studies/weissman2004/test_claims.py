@@ -6,11 +6,11 @@ from itertools import product
 import polars
 import pytest
 
+from cosched_papers.studies.weissman2004 import setup
+from cosched_papers.studies.weissman2004.claims import claims
+from cosched_papers.studies.weissman2004.results import Results
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
-from cosched_sim.studies.weissman2004 import setup
-from cosched_sim.studies.weissman2004.claims import claims
-from cosched_sim.studies.weissman2004.results import Results
 
 LIMITS = range(4)  # M = 3, 6, 9, 12; then no limit
 Change = Callable[[str, str, int, float], tuple[float, float]]  # factors of wait and total

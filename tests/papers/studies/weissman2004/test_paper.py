@@ -1,7 +1,7 @@
 """What the study says of the paper is in the paper."""
 
-from cosched_sim.studies.weissman2004.comparisons import statements
-from tests.sim.studies.papers import text_of
+from cosched_papers.studies.weissman2004.comparisons import statements
+from tests.papers.studies.papers import text_of
 
 
 def test_the_rows_of_tables_are_those_of_their_policies():

@@ -12,19 +12,13 @@ import pytest
 from cosched.workload import fitted
 from cosched.workload.sdsc import SDSC as MODEL
 from cosched.workload.traces import write_swf
-from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.cases import LABELS
-from cosched_sim.studies.paper import INPUT, compare
-from cosched_sim.studies.running import carry_out, rebuild
-from cosched_sim.studies.study import Told
-from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Range
-from cosched_sim.studies.weissman2004 import WEISSMAN, design, measuring, readings
-from cosched_sim.studies.weissman2004.cases import cases
-from cosched_sim.studies.weissman2004.comparisons import statements
-from cosched_sim.studies.weissman2004.goodness import goodness
-from cosched_sim.studies.weissman2004.measuring import TOTAL, WAIT
-from cosched_sim.studies.weissman2004.results import Results, at_load
-from cosched_sim.studies.weissman2004.setup import (
+from cosched_papers.studies.weissman2004 import WEISSMAN, design, measuring, readings
+from cosched_papers.studies.weissman2004.cases import cases
+from cosched_papers.studies.weissman2004.comparisons import statements
+from cosched_papers.studies.weissman2004.goodness import goodness
+from cosched_papers.studies.weissman2004.measuring import TOTAL, WAIT
+from cosched_papers.studies.weissman2004.results import Results, at_load
+from cosched_papers.studies.weissman2004.setup import (
     BACKFILL,
     BEST,
     IDEAL_ONLY,
@@ -36,6 +30,12 @@ from cosched_sim.studies.weissman2004.setup import (
     fluid,
     percent,
 )
+from cosched_sim.results.estimate import Estimate
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.paper import INPUT, compare
+from cosched_sim.studies.running import carry_out, rebuild
+from cosched_sim.studies.study import Told
+from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Range
 from cosched_sim.sweeps.case import run_case
 from cosched_sim.sweeps.local_workers import local_workers
 
@@ -158,7 +158,7 @@ def test_the_goodness_of_fit_of_the_sp2(traces):
 
 
 def test_the_page_of_the_repository_is_of_a_full_study():
-    head = (Path(__file__).parents[4] / "sim/cosched_sim/studies/weissman2004/PAPER.md").read_text()
+    head = (Path(__file__).parents[4] / "papers/cosched_papers/studies/weissman2004/PAPER.md").read_text()
     assert "100 traces of 10,000 jobs" in head
     assert head.count("| input |") == 4
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cosched.planning.application import Map
 from cosched.planning.grid import MBIT, Link
-from cosched_sim.studies.dail2002.real.machine import PORT
+from cosched_papers.studies.dail2002.real.machine import PORT
 
 PROGRAM = Path(__file__).with_name("machine.py")
 PROBES = 3

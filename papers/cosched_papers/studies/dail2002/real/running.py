@@ -18,11 +18,11 @@ from cosched.planning.problem import Problem, problem_of
 from cosched.planning.sites import by_name
 from cosched.planning.strategies import chosen_by_search, chosen_by_user
 from cosched.planning.strips import StripKeys, StripModel
-from cosched_sim.studies.dail2002.measuring import DYNAMIC, STATIC, STRATEGIES, USER
-from cosched_sim.studies.dail2002.real.machines import Machines, at_port
-from cosched_sim.studies.dail2002.real.network import Network
-from cosched_sim.studies.dail2002.setup import ASSUMED, CASE_STUDY
-from cosched_sim.studies.dail2002.testbed import SITES, Drawn, GradsTestbed
+from cosched_papers.studies.dail2002.measuring import DYNAMIC, STATIC, STRATEGIES, USER
+from cosched_papers.studies.dail2002.real.machines import Machines, at_port
+from cosched_papers.studies.dail2002.real.network import Network
+from cosched_papers.studies.dail2002.setup import ASSUMED, CASE_STUDY
+from cosched_papers.studies.dail2002.testbed import SITES, Drawn, GradsTestbed
 
 APPLICATIONS = ("jacobi", "life")
 SMALLER, SLOWER = 7, 3.5

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cosched_papers.studies.dail2002.measuring import STRATEGIES
+from cosched_papers.studies.dail2002.real.running import APPLICATIONS, Run
 from cosched_sim.reports.page import Section, Table
 from cosched_sim.results.estimate import estimate
-from cosched_sim.studies.dail2002.measuring import STRATEGIES
-from cosched_sim.studies.dail2002.real.running import APPLICATIONS, Run
 
 
 def real_section(told: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> Section:
