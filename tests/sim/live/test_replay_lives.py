@@ -9,7 +9,7 @@ import pytest
 from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.script import Action
-from tests.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
+from tests.sim.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
 from tests.tiers import seeds, soaked
 
 NODES = 8
