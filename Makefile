@@ -19,6 +19,7 @@
 #   lint        ruff, mypy (strict), import-linter
 #   dist        the source distributions and the wheels of this tree, into dist, all checked
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
+#   rpm         likewise the RPM package (needs rpmbuild)
 #   docs        the documentation as a site, into dist/docs
 #   man         the manual pages of all commands, into dist/man
 #   lock        pin the dependencies of all distributions
@@ -32,7 +33,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo pbs-demo test test-service soak model mutants java psij tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo pbs-demo test test-service soak model mutants java psij tools bench lint lock proto docs man dist deb rpm clean
 
 setup: $(READY)
 
@@ -157,6 +158,10 @@ dist: setup
 deb:
 	@/usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
 	@sh deploy/debian/build.sh dist $(EXTRA)
+
+rpm:
+	@command -v rpmbuild >/dev/null || sh deploy/install-packages.sh rpm
+	@sh deploy/rpm/build.sh dist $(EXTRA)
 
 lock: setup
 	$(BIN)/pip install -qq --disable-pip-version-check pip-tools

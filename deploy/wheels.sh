@@ -21,6 +21,7 @@ check() {  # WHEEL...
     done
 }
 
+mkdir "$work/ours"
 "${PYTHON:-python3}" -m venv "$work/venv"
 bring "$work/tools" setuptools
 check "$work"/tools/*.whl

@@ -7,25 +7,12 @@ folder=$1 extra=${2:-}
 here=deploy/debian python=/usr/bin/python3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-root=$work/root venv=$work/root/opt/cosched
+root=$work/root
 
-echo "deb: wheels, as requirements.lock has them"
-PYTHON=$python sh deploy/wheels.sh "$work/wheels" "$extra"
-
-echo "deb: /opt/cosched"
-$python -m venv "$venv"
-"$venv/bin/pip" --quiet --disable-pip-version-check install --no-index --find-links "$work/wheels" --no-compile \
-    "coscheduling${extra:+[$extra]}"
-"$venv/bin/pip" --quiet --disable-pip-version-check uninstall --yes setuptools
-"$venv/bin/cosched" files "$root/usr/share/cosched" >/dev/null
-find "$venv" -name __pycache__ -type d -prune -exec rm -rf {} +
-grep -rlI "$root" "$venv/bin" "$venv/pyvenv.cfg" | xargs sed -i "s|$root||g"  # the path of the build
-$python -m compileall -q -s "$root" "$venv/lib"
+PYTHON=$python sh deploy/stage.sh "$root" "$extra"
 
 echo "deb: the package"
-install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/cosched/tls" "$root/DEBIAN" "$folder"
-ln -s /opt/cosched/bin/cosched "$root/usr/bin/cosched"
-install -m 0644 deploy/cosched@.service "$root/usr/lib/systemd/system/"
+install -d "$root/DEBIAN" "$folder"
 install -m 0755 $here/postinst $here/prerm $here/postrm "$root/DEBIAN/"
 version=$("$python" -c 'from cosched.version import VERSION; print(VERSION)')
 sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$(dpkg --print-architecture)/" \

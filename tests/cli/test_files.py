@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from email.parser import Parser
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,6 +16,7 @@ from tests.cli.conftest import tree
 
 TOP = Path(__file__).parents[2]
 DEPLOY = TOP / "deploy"
+EXTRAS = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 LISTED = [line.split()[0] for line in (DEPLOY / "FILES").read_text().splitlines() if not line.startswith("#")]
 
 
@@ -101,7 +103,7 @@ def test_the_wheel_has_all_of_the_packages_and_the_files(wheel: Path):
     }
     assert names == sources | {f"cosched/files/{name}" for name in ["deploy/FILES", *LISTED]}
     assert metadata["Name"] == DISTRIBUTION
-    assert metadata.get_all("Provides-Extra") == ["scheduler", "sim", "pandas", "page", "dask", "host", "dev"]
+    assert metadata.get_all("Provides-Extra") == list(EXTRAS)
 
 
 @pytest.mark.soak

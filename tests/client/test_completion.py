@@ -30,7 +30,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize("shell", BEFORE)
 @pytest.mark.parametrize(
-    ("words", "expected"), [("sub", "submit"), ("submit --or", "--or-alone"), ("study ref", "reference")]
+    ("words", "expected"), [("sub", "submit"), ("submit --or", "--or-alone"), ("certs iss", "issue")]
 )
 def test_names_and_options_are_completed(shell, words, expected):
     done = run(_COSCHED_COMPLETE=f"{shell}_complete", **BEFORE[shell](words))

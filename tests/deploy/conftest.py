@@ -43,5 +43,5 @@ def environment(folder: Path, made: Path, extras: str = "sim") -> Path:
     (folder / "versions").write_text("\n".join(versions))
     run(folder, sys.executable, "-m", "venv", "venv")
     pip = ["venv/bin/pip", "install", "--quiet", "--constraint", "versions", "--find-links", made]
-    run(folder, *pip, f"{the('coscheduling-*.whl', made)}[{extras}]")
+    run(folder, *pip, f"{the('coscheduling-*.whl', made)}{extras and f'[{extras}]'}")
     return folder / "venv/bin"

@@ -16,6 +16,8 @@ from cosched.installation.extras import DISTRIBUTION
 from cosched.version import VERSION
 from tests.deploy import yaml_subset
 from tests.deploy.conftest import TOP, environment, run, the
+from tests.docs.terminals import Block
+from tests.docs.test_pages_run import README, other_ports, ports, terminals, works_as_written  # noqa: F401
 from tests.live import services
 from tests.live.services import Service
 
@@ -146,6 +148,13 @@ def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
         "sim True",
         "slurm True",
     ]
+
+
+@pytest.mark.soak
+def test_the_readme_works_as_written_with_the_wheels(installed: Path, terminals, other_ports) -> None:  # noqa: F811
+    found = terminals.run(Block("sh", f"export PATH={installed}:$PATH\ncommand -v cosched\n", ""))
+    assert found == f"{installed / 'cosched'}\n"
+    assert "pairs: 166 of 166 started together\n" in works_as_written(README, terminals, other_ports)[0]
 
 
 @pytest.mark.soak

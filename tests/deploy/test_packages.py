@@ -1,4 +1,4 @@
-"""The Debian package, built from the tree and looked into; the wheels come from the package index."""
+"""Packages of Debian and RPM, built from the tree and looked into; the wheels come from the package index."""
 
 import os
 import shutil
@@ -31,10 +31,10 @@ def can_build() -> bool:
     return subprocess.run([DEBIAN_PYTHON, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "script",
-    ["copy-sources.sh", "dist.sh", "wheels.sh", "debian/build.sh", "debian/postinst", "debian/prerm", "debian/postrm"],
-)
+OF_DEBIAN = [f"debian/{name}" for name in ("build.sh", "postinst", "prerm", "postrm")]
+
+
+@pytest.mark.parametrize("script", ["copy-sources.sh", "dist.sh", "stage.sh", "wheels.sh", "rpm/build.sh", *OF_DEBIAN])
 def test_scripts_are_shell(script):
     run("sh", "-n", TOP / "deploy" / script)
     assert os.access(TOP / "deploy" / script, os.X_OK)
@@ -62,3 +62,21 @@ def test_a_debian_package_of_a_service_beside_slurm(tmp_path):
     assert run(python, "-c", code, cwd=tmp_path).split() == list(PACKAGES[SCHEDULER])
     hook = root / "usr/share/cosched/deploy/slurm/hooks/prolog"
     assert hook.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(shutil.which("rpmbuild") is None, reason="rpmbuild is not installed (Debian: rpm)")
+def test_an_rpm_package_of_a_service_beside_slurm(tmp_path):
+    package = run("sh", "deploy/rpm/build.sh", tmp_path).split()[-1]
+    root = tmp_path / "root"
+    root.mkdir()
+    assert run("rpm", "--query", "--package", "--queryformat", "%{name} %{version}", package) == f"cosched {VERSION}"
+    run("sh", "-c", f"rpm2archive - < {package} | tar -xz", cwd=root)
+    assert os.readlink(root / "usr/bin/cosched") == "/opt/cosched/bin/cosched"
+    assert (root / "usr/lib/systemd/system/cosched@.service").read_text() == (
+        TOP / "deploy/cosched@.service"
+    ).read_text()
+    assert (root / VENV / "bin/cosched").read_text().startswith("#!/opt/cosched/bin/python")
+    said = run(root / VENV / "bin/python3", root / VENV / "bin/cosched", "--version", cwd=tmp_path)
+    assert said == f"cosched {VERSION}\n"
+    assert os.access(root / "usr/share/cosched/deploy/slurm/hooks/prolog", os.X_OK)

@@ -5,13 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from cosched.planning.balancing import Load, in_proportion, least_time, shared
 
 
 def by_highs(loads: list[Load], units: int) -> float:
     """IV.A: "We frame work-allocation constraints as a constrained optimization problem". T is the last variable."""
+    from scipy.optimize import linprog  # the service needs no SciPy, and is tested where there is none
+
     bounds = [(1, load.most) for load in loads] + [(None, None)]
     ends = np.hstack([np.diag([load.unit for load in loads]), -np.ones((len(loads), 1))])
     whole = [[1.0] * len(loads) + [0.0]]
@@ -35,6 +36,7 @@ def drawn(draw: random.Random, machines: int, most: int) -> tuple[list[Load], in
     return loads, draw.randint(machines, sum(load.most for load in loads))
 
 
+@pytest.mark.sim
 def test_the_closed_form_is_the_optimum_of_highs():
     draw = random.Random(5)
     for _ in range(300):
