@@ -45,3 +45,9 @@ def environment(folder: Path, made: Path, extras: str = "sim") -> Path:
     pip = ["venv/bin/pip", "install", "--quiet", "--constraint", "versions", "--find-links", made]
     run(folder, *pip, f"{the('coscheduling-*.whl', made)}{extras and f'[{extras}]'}")
     return folder / "venv/bin"
+
+
+@pytest.fixture(scope="session")
+def installed(made: Path, tmp_path_factory) -> Path:
+    """The `bin` of an environment with all wheels."""
+    return environment(tmp_path_factory.mktemp("installed"), made, "papers")

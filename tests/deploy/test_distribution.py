@@ -106,12 +106,6 @@ def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path
     assert listed[0] == listed[1] != set()
 
 
-@pytest.fixture(scope="module")
-def installed(made: Path, tmp_path_factory) -> Path:
-    """The `bin` of an environment with all wheels."""
-    return environment(tmp_path_factory.mktemp("installed"), made, "papers")
-
-
 @pytest.mark.soak
 def test_a_service_alone_is_small_and_has_no_simulator(made: Path, tmp_path: Path) -> None:
     found = environment(tmp_path, made, "")

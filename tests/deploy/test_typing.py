@@ -39,13 +39,14 @@ Client("unix:socket").job(1).ovner
 """
 
 
-def checked(code: str, folder: Path) -> list[str]:
-    """What mypy says of a program."""
+def checked(code: str, folder: Path, installed: Path) -> list[str]:
+    """What mypy says of a program where the wheels are installed."""
     (folder / "program.py").write_text(code)
-    argv = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "program.py"]
+    argv = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
+    argv += ["--python-executable", str(installed / "python"), "program.py"]
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
-def test_a_program_of_a_user_s_is_typed_and_its_mistakes_are_found(tmp_path: Path) -> None:
-    assert checked(GOOD, tmp_path) == []
-    assert [line.split(":")[1] for line in checked(BAD, tmp_path)] == ["5", "6", "7"]
+def test_a_program_of_a_user_s_is_typed_and_its_mistakes_are_found(installed: Path, tmp_path: Path) -> None:
+    assert checked(GOOD, tmp_path, installed) == []
+    assert [line.split(":")[1] for line in checked(BAD, tmp_path, installed)] == ["5", "6", "7"]
