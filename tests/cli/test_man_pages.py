@@ -34,10 +34,10 @@ from click.testing import CliRunner
 from cosched.cli.main import main
 from deploy.man_pages import write
 write(Path(sys.argv[1]))
-for line in (["study", "tang2011", "-h"], ["replay", "-h"]):
+for line in (["sweep", "-h"], ["replay", "-h"]):
     print(CliRunner().invoke(main, line).stdout)
 """
     ran = [sys.executable, "-W", "ignore", "-c", program, tmp_path]
     said = subprocess.run(ran, cwd=TOP, check=True, capture_output=True, text=True).stdout
     assert said.count("-h, --help") == 2
-    assert said.count("cosched study tang2011 --quick") == 1  # in the epilog
+    assert said.count("FILE.toml has the keys of a replay") == 1  # in the epilog
