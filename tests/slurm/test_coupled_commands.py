@@ -2,48 +2,30 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
 from cosched.core.story import Why
 from cosched_adapters.slurm.comments import ARRAY, HET
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import known, story
 from tests.live.workloads import Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
-    check_nothing_is_left,
     comment_of,
     hold,
     warnings,
     whys,
 )
+from tests.slurm.laboratory import laboratory
 
 NODES = 5
 P, Q, MINE, ALONE = (Work(name, 1, 0.1) for name in ("p", "q", "mine", None))
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    with CoupledLab(options={"nodes": NODES}, services=False, **START) as lab:
-        for domain in lab:
-            for folder in (lab.directory, domain.cluster.directory):
-                folder.chmod(0o755)  # jobs of other users
-        found = Served(lab)
-        found.serve(("hold", "yield"))
-        yield found
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    yield running
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(
+    Served, serve=("hold", "yield"), for_others=True, options={"nodes": NODES}, services=False, **START
+)
 
 
 def submit_later(coupled: Served, domain: Domain, comment: str = "cosched:adoptable") -> str:

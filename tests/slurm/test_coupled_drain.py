@@ -1,34 +1,19 @@
 """Maintenance of one of two real Slurm clusters: drained, slurmctld restarted, resumed."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
     START,
     Served,
-    check_nothing_is_left,
     hold,
     hooks_of,
     whys,
 )
+from tests.slurm.laboratory import laboratory
 
 NAMES = ("p", "q", "r")
-
-
-@pytest.fixture
-def coupled() -> Iterator[Served]:
-    """Services hold their jobs; afterwards nothing is left of these."""
-    check_for_compiler()
-    with CoupledLab(options={"nodes": len(NAMES)}, services=False, **START) as lab:
-        found = Served(lab)
-        found.serve()
-        yield found
-        lab.clear()
-        check_nothing_is_left(found)
+running, coupled = laboratory(Served, serve=("hold", "hold"), options={"nodes": len(NAMES)}, services=False, **START)
 
 
 @pytest.mark.soak  # as in tests/live/test_drain.py

@@ -1,30 +1,19 @@
 """Two real Slurm clusters whose hooks' sockets anybody floods: every pair starts together, and as soon as without."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
-from deploy.slurm.lab import CoupledLab
 from tests.live.attacks import under_attack
 from tests.live.other_users import needs_root
 from tests.live.workloads import contended
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
+from tests.slurm.laboratory import laboratory
 
 pytestmark = [pytest.mark.soak, needs_root]
 SEED, PAIRS, ALONE, NODES = 20111120, 12, 6, 8
-
-
-@pytest.fixture(scope="module")
-def coupled() -> Iterator[Coupled]:
-    check_for_compiler()
-    settings = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
-    with CoupledLab(services=False, options={"nodes": NODES}, **settings) as lab:
-        for domain in lab:
-            for folder in (lab.directory, domain.cluster.directory):
-                folder.chmod(0o755)  # so that others reach the sockets
-        yield Coupled(lab)
+SETTINGS = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
+running, coupled = laboratory(for_others=True, strict=False, services=False, options={"nodes": NODES}, **SETTINGS)
 
 
 @pytest.mark.parametrize("kinds", [("flood", "flood"), ("garbage", "flood")], ids="-".join)

@@ -1,24 +1,16 @@
 """A pair whose tasks run on other hosts than the services, as far as their gates can tell."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from deploy.slurm.lab.coupled import BY_FOLDER
 from tests.live.workloads import Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
+from tests.slurm.laboratory import laboratory
 
 LEAD = 6.0  # seconds: more than a job needs from its hook to its gate, so that nothing but the gate keeps it
-
-
-@pytest.fixture
-def coupled() -> Iterator[Coupled]:
-    check_for_compiler()
-    settings = {"gate_lead": LEAD, "release_interval": 0, "max_held_fraction": 1}
-    with CoupledLab(schemes=("hold", "hold"), gate=BY_FOLDER, options={"nodes": 2}, **settings) as lab:
-        yield Coupled(lab)
+SETTINGS = {"gate_lead": LEAD, "release_interval": 0, "max_held_fraction": 1}
+running, coupled = laboratory(schemes=("hold", "hold"), gate=BY_FOLDER, strict=False, options={"nodes": 2}, **SETTINGS)
 
 
 def agreed(domain: Domain, job: str) -> float | None:

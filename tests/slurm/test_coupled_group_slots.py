@@ -1,17 +1,16 @@
 """Three real Slurm clusters that meet, and groups of three jobs: slots that are booked, moved and kept."""
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import known
 from tests.live.workloads import Work, contended
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
-from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, story, whys
+from tests.slurm.coupled_checks import reservations_of, story, whys
+from tests.slurm.laboratory import laboratory
 from tests.slurm.test_coupled_slots import LIMIT, PATIENCE, SETTINGS, fill
 from tests.tiers import SEED
 
@@ -22,23 +21,7 @@ MEET = ("meet",) * 3
 MIXTURES = [MEET, ("meet", "meet", "hold"), ("yield", "meet", "meet")]
 GROUPS, ALONE = 10, 5
 ROUNDING = 1  # second: instants are whole ones
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    check_for_compiler()
-    options = {"nodes": NODES}
-    with CoupledLab(names=NAMES, schemes=MEET, options=options, patience=PATIENCE, **SETTINGS) as lab:
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    """Afterwards nothing is left, no reservation either."""
-    yield running
-    running.lab.clear()
-    running.until(lambda: not any(map(reservations_of, running.lab)), "no reservation")
-    check_nothing_is_left(running)
+running, coupled = laboratory(names=NAMES, schemes=MEET, options={"nodes": NODES}, patience=PATIENCE, **SETTINGS)
 
 
 class Slot:

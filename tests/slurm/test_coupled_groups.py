@@ -1,19 +1,17 @@
 """Three real Slurm clusters and groups of three jobs: they start together, under any mixture of hold and yield."""
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from deploy.lab.service import cosched
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import known
 from tests.live.test_groups import MIXTURES
 from tests.live.workloads import Work, contended
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
-from tests.slurm.coupled_checks import check_nothing_is_left
+from tests.slurm.laboratory import laboratory
 from tests.tiers import SEED, soaked
 
 NAMES = ("intrepid", "eureka", "mira")
@@ -22,21 +20,9 @@ PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a bus
 SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 2, "try_patience": 2, "poll_interval": 1}
 GROUPS, ALONE = 12, 6
 G = Work("g", 1, 0.1)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    check_for_compiler()
-    settings = {"schemes": MIXTURES[0], "options": {"nodes": NODES}, "patience": PATIENCE, **SETTINGS}
-    with CoupledLab(names=NAMES, services=False, **settings) as lab:
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(
+    names=NAMES, schemes=MIXTURES[0], services=False, options={"nodes": NODES}, patience=PATIENCE, **SETTINGS
+)
 
 
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1), ids="-".join)

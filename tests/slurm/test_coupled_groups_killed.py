@@ -1,6 +1,6 @@
 """Groups on three real Slurm clusters whose services are killed: in each phase of a start, and at random."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,8 +8,8 @@ from deploy.slurm.lab import Domain
 from tests.live.coupled import known, start, story
 from tests.live.test_groups import MIXTURES
 from tests.live.workloads import Outcome, Work, contended
-from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled_checks import Served, check_nothing_is_left, reservations_of
+from tests.slurm.coupled_checks import Served
+from tests.slurm.laboratory import laboratory
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 from tests.slurm.test_coupled_service_failures import Gate, waits
 from tests.tiers import SEED
@@ -23,25 +23,10 @@ PATIENT = {"on_peer_unreachable": "hold", "peer_grace": 600}
 WAITING = PATIENT | {"backoff": 600, "release_interval": 2}
 BUSY = PATIENT | {"backoff": 2, "release_interval": 4}
 GROUPS, ALONE = 12, 5
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    settings = {"schemes": MIXTURES[0], "options": {"nodes": NODES}, "patience": PATIENCE, **SETTINGS}
-    with RelayedLab(names=NAMES, services=False, **settings) as lab:
-        yield Served(lab)
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    """No service runs yet; afterwards nothing is left of the jobs."""
-    yield running
-    for relay in running.lab.relays.values():
-        relay.happening = lambda *_: None
-    running.lab.clear()
-    running.until(lambda: not any(map(reservations_of, running.lab)), "no reservation")
-    check_nothing_is_left(running)
+running, coupled = laboratory(
+    Served, RelayedLab, names=NAMES, schemes=MIXTURES[0], services=False, options={"nodes": NODES}, patience=PATIENCE,
+    **SETTINGS,
+)  # fmt: skip
 
 
 def check_groups_started_whole(found: Outcome, groups: int) -> None:

@@ -1,24 +1,15 @@
 """Two real Slurm clusters under load, with more work than nodes: every pair starts together under all schemes."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import SCHEMES, contended
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
+from tests.slurm.laboratory import laboratory
 
 SEED = 20110913
 PAIRS, ALONE, NODES = 20, 6, 12  # some 50 nodes are asked for on each side
-
-
-@pytest.fixture(scope="module")
-def coupled() -> Iterator[Coupled]:
-    check_for_compiler()
-    settings = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
-    with CoupledLab(services=False, options={"nodes": NODES}, **settings) as lab:
-        yield Coupled(lab)
+SETTINGS = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
+running, coupled = laboratory(strict=False, services=False, options={"nodes": NODES}, **SETTINGS)
 
 
 @pytest.mark.soak  # single pairs remain

@@ -4,31 +4,21 @@ psij-python allows no `packaging` and `psutil` as new as those of requirements.l
 """
 
 import subprocess
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import PATIENCE, known
-from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, whys
+from tests.slurm.coupled_checks import START, Served, whys
+from tests.slurm.laboratory import laboratory
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM, PSIJ = ROOT / "docs" / "examples" / "psij_pair.py", ROOT / ".venv" / "psij"
 INSTALLED = any(PSIJ.glob("lib/python*/site-packages/psij"))
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not INSTALLED, reason="psij-python is missing: make psij")]
-
-
-@pytest.fixture
-def coupled() -> Iterator[Served]:
-    check_for_compiler()
-    with CoupledLab(options={"nodes": 2}, services=False, **START) as lab:
-        found = Served(lab)
-        found.serve(("hold", "hold"))
-        yield found
-        check_nothing_is_left(found)
+running, coupled = laboratory(Served, serve=("hold", "hold"), options={"nodes": 2}, services=False, **START)
 
 
 def begun(domain: Domain, home: Path) -> subprocess.Popen[str]:

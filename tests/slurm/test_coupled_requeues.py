@@ -1,32 +1,17 @@
 """A running job of a pair on two real Slurm clusters ends, or is queued again: its mate follows, if that is so said."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import story
 from tests.live.workloads import Work
-from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled_checks import START, Served, check_cosched_agrees, check_nothing_is_left, hold, whys
+from tests.slurm.coupled_checks import START, Served, check_cosched_agrees, hold, whys
+from tests.slurm.laboratory import laboratory
 from tests.slurm.test_coupled_slurm_failures import TOGETHER_OR_ASKED
 from tests.tiers import soaked
 
 LONG = Work("p", 1, 600)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    with CoupledLab(options={"nodes": 2, "cpus": 20}, services=False, **START) as lab:
-        yield Served(lab)
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    yield running
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(Served, options={"nodes": 2, "cpus": 20}, services=False, **START)
 
 
 def run(coupled: Served, choice: str, *options: str) -> tuple[str, str]:

@@ -4,16 +4,15 @@ The service of `here` is restarted where a test needs other settings; that of `t
 """
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from cosched.client import Job
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab import Domain
 from tests.live.coupled import known
 from tests.live.workloads import Outcome, Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
+from tests.slurm.laboratory import laboratory
 from tests.slurm.managed import rows
 
 NODES = 4
@@ -24,19 +23,9 @@ YIELD = HOLD | {"max_yields": 2, "backoff": 600}
 QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 P = Work("p", 1, 0.1)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    check_for_compiler()
-    with CoupledLab(schemes=("hold", "hold"), options={"nodes": NODES}, patience=PATIENCE, **QUICK | HOLD) as lab:
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.lab.clear()
+running, coupled = laboratory(
+    schemes=("hold", "hold"), strict=False, options={"nodes": NODES}, patience=PATIENCE, **QUICK | HOLD
+)
 
 
 def serve(coupled: Coupled, scheme: str, settings: dict[str, int]) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cosched.client import Client
 from deploy.lab.service import cosched
-from deploy.slurm.lab import CoupledLab
-from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled_checks import START, Served, check_nothing_is_left
+from tests.slurm.coupled_checks import START, Served
+from tests.slurm.laboratory import laboratory
 
 pytestmark = pytest.mark.soak
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -23,22 +22,7 @@ echo "$SLURM_JOB_NODELIST $MAP_MACHINES $MAP_SHARES $MAP_BEFORE" > {folder}/$SLU
 MACHINE = '[[machine]]\nname = "{node}.{domain}"\nspeed = {speed}\nmemory = 100\ndomain = "{domain}"\nnode = "{node}"\n'
 LINK = '[[link]]\nfrom = "{one}"\nto = "{to}"\nbandwidth = 1000\nlatency = 0\n'
 SPEEDS = {"intrepid": 400, "eureka": 500}
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    with CoupledLab(options={"nodes": 3}, services=False, **START) as lab:
-        found = Served(lab)
-        found.serve(("hold", "hold"))
-        yield found
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    yield running
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(Served, serve=("hold", "hold"), options={"nodes": 3}, services=False, **START)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Pairs on two real Slurm clusters, while their services are killed: at the worst moments, for a while and for good."""
 
-from collections.abc import Iterator
 from threading import Event
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from deploy.slurm.lab import Domain
 from tests.live.coupled import known, start
 from tests.live.workloads import Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
     START,
     Served,
@@ -17,6 +15,7 @@ from tests.slurm.coupled_checks import (
     hold,
     whys,
 )
+from tests.slurm.laboratory import laboratory
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 
 NODES = 8
@@ -26,23 +25,7 @@ SHORT_PATIENCE = 20  # more than any pause of a service that runs
 WAITING = {"backoff": 600, "release_interval": 2, "on_peer_unreachable": "hold"}
 P, Q = (Work(name, 1, 0.1) for name in "pq")
 AGREEING = {"gate_lead": 1.5, "on_peer_unreachable": "hold"}  # time enough to kill services that have agreed
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    with RelayedLab(options={"nodes": NODES}, services=False, patience=PATIENCE, **START) as lab:
-        yield Served(lab)
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    """No service runs yet; afterwards nothing is left of the jobs."""
-    yield running
-    for relay in running.lab.relays.values():
-        relay.happening = lambda *_: None
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(Served, RelayedLab, options={"nodes": NODES}, services=False, patience=PATIENCE, **START)
 
 
 class Gate:

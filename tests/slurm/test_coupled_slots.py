@@ -1,7 +1,6 @@
 """Two real Slurm clusters whose pairs meet: a start before turn. How slots move is in test_coupled_group_slots."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +10,7 @@ from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of
+from tests.slurm.laboratory import laboratory
 
 NODES = 4
 PAIRS = 12
@@ -18,20 +18,9 @@ LIMIT = "--time=1"
 SETTINGS = {"release_interval": 0, "max_yields": 0, "backoff": 30, "try_patience": 2.2, "poll_interval": 1}
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 NEVER = "until false; do sleep 1; done"  # until it is cancelled, or comes to its limit
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    check_for_compiler()
-    options = {"nodes": NODES}
-    with CoupledLab(schemes=("meet", "meet"), options=options, patience=PATIENCE, **SETTINGS) as lab:
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.lab.clear()
+running, coupled = laboratory(
+    schemes=("meet", "meet"), strict=False, options={"nodes": NODES}, patience=PATIENCE, **SETTINGS
+)
 
 
 def fill(domain: Domain, nodes: int) -> int:

@@ -2,26 +2,24 @@
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from cosched_adapters.slurm.versions import kills_hooks
 from deploy.lab.processes import look
-from deploy.slurm.lab import CoupledLab, Domain, LabError
+from deploy.slurm.lab import Domain, LabError
 from tests.live.coupled import known
 from tests.live.workloads import TOGETHER, Work
-from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
-    check_nothing_is_left,
     hold,
     hooks_of,
     story,
     whys,
 )
+from tests.slurm.laboratory import laboratory
 from tests.slurm.versions import config_of
 from tests.tiers import soaked
 
@@ -29,24 +27,9 @@ NODES = 3
 P, Q, R = (Work(name, 1, 0.1) for name in "pqr")
 LONG = Work("p", 1, 600)
 TOGETHER_OR_ASKED = {"asked by intrepid", "asked by eureka", *TOGETHER}  # why jobs of a pair start
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Served]:
-    check_for_compiler()
-    options = {"nodes": NODES, "cpus": 40}
-    with CoupledLab(options=options, services=False, **START) as lab:
-        found = Served(lab)
-        found.serve()
-        yield found
-
-
-@pytest.fixture
-def coupled(running: Served) -> Iterator[Served]:
-    """Services hold their jobs; afterwards nothing is left of these."""
-    yield running
-    running.lab.clear()
-    check_nothing_is_left(running)
+running, coupled = laboratory(
+    Served, serve=("hold", "hold"), options={"nodes": NODES, "cpus": 40}, services=False, **START
+)
 
 
 @pytest.mark.soak
