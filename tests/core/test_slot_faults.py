@@ -1,5 +1,7 @@
 """Histories of domains that meet: faults of the link, deaths at every step, troubles of jobs; and planted mistakes."""
 
+from functools import lru_cache
+
 import pytest
 
 from cosched.core.allocation import Allocation
@@ -23,6 +25,11 @@ def history(seed: int, **options) -> SlotWorld:
     world = SlotWorld(seed, **options)
     world.run(until=LONG_AFTER)
     return world
+
+
+@lru_cache(maxsize=SEEDS)
+def with_faults(seed: int) -> SlotWorld:
+    return history(seed)
 
 
 def is_patient(world: SlotWorld) -> bool:
@@ -90,7 +97,7 @@ def test_pairs_and_groups_with_slots_stay_whole_or_the_record_says_why(chunk):
     starts once the faults have stopped, with its mates, unless the record says why not."""
     for seed in range(chunk * SEEDS, (chunk + 1) * SEEDS):
         try:
-            check(history(seed))
+            check(with_faults(seed))
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r}") from error
 
@@ -116,7 +123,7 @@ def check_calm(world: SlotWorld) -> None:
 
 
 def test_the_histories_have_slots_that_are_kept_moved_and_lost():
-    worlds = [history(seed) for seed in range(12)]
+    worlds = [with_faults(seed) for seed in range(12)]
     agreed = [what for world in worlds for story in world.story.values() for _, what, _ in story].count("has a slot")
     assert agreed > 2 * sum(world.kept for world in worlds) > 0
     assert any(world.lost for world in worlds)
