@@ -85,7 +85,10 @@ def _slurm_cluster() -> str | None:
 
 @click.command()
 def down() -> None:
-    """End your own service. Jobs go on; those that wait in their gates do so as long as they are patient."""
+    """End your own service. Jobs go on; those that wait in their gates do so as long as they are patient.
+
+    Your next command starts it again, but no connection from a peer and no gate.
+    """
     own = OwnService()
     if not own.exists:
         raise Failure("you have no service of your own here: cosched up makes one", FAILED)
@@ -195,13 +198,20 @@ def _prepared(own: OwnService, peer: str, user: str) -> None:
         _make(own, None, None, None, "hold", None)
     if peer == own.name:
         raise InputError("peer", None, f"both services are named {peer}: set another name in service.toml of one")
+    _refuse_if_ended(own)
     if own.add_peer(peer, user):
         own.end()
     own.start()
 
 
+def _refuse_if_ended(own: OwnService) -> None:
+    if own.is_ended:
+        raise Failure("the service there was ended by cosched down: cosched up there", FAILED)
+
+
 def _brought_up(own: OwnService) -> None:
     try:
+        _refuse_if_ended(own)
         own.bring_up()
     except (InputError, Failure) as error:
         raise ConnectionError(str(error)) from None

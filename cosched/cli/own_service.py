@@ -47,6 +47,7 @@ class OwnService:
         self.config = self.folder / "service.toml"
         self._where = self.folder / "host"
         self._restart = self.folder / "restart"
+        self._ended = self.folder / "ended"
 
     @property
     def exists(self) -> bool:
@@ -60,6 +61,11 @@ class OwnService:
         except (OSError, ValueError) as error:
             reason = reason_of(error, self.config) if isinstance(error, OSError) else str(error)
             raise InputError(str(self.config), None, f"cannot be read: {reason}") from None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether its user has ended it: then only its user starts it again."""
+        return self._ended.exists()
 
     @property
     def name(self) -> str:
@@ -130,6 +136,7 @@ class OwnService:
             if last != host and not here:
                 said = f"your service runs on {last}: use it there, or end it there by cosched down"
                 raise Failure(f"{said}; if {last} is gone for good: cosched up --here", FAILED)
+            self._ended.unlink(missing_ok=True)
             killed = last == host and _was_killed(self.folder / "service.log")
             self._start()
             self._where.write_text(f"{host}\n")
@@ -166,6 +173,7 @@ class OwnService:
     def end(self) -> bool:
         """End it, and wait until it has ended; False: it did not run. Its jobs go on."""
         process = self.process()
+        self._ended.touch(mode=0o600)
         if process is not None:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)

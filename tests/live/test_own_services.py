@@ -68,7 +68,13 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
     (here.folder / "sim.sh").write_text("#!/bin/sh\n#COSCHED --nodes=99\n")
     assert here.run(*both, "--pair", "run5").stderr.endswith("; nothing is submitted\n")
     assert there("queue").count("\n") == 1
-    assert [account("down").split()[1:] for account in (here, there)] == [["has", "ended"]] * 2
+    assert there("down") == "eureka has ended\n"
+    assert "does not answer" in here.run("doctor", "--this-end").stdout  # it has called there, by the connection
+    assert OwnService(there.state).process() is None
+    sshd.cut()
+    wait_until(lambda: "was ended by cosched down: cosched up there" in here.log, f"it stays so:\n{here.log}")
+    assert OwnService(there.state).process() is None
+    assert here("down") == "intrepid has ended\n"
 
 
 def test_what_prevents_a_login_is_said_in_one_line(accounts):

@@ -214,8 +214,9 @@ def test_a_gate_starts_its_service_again_but_not_one_that_its_user_has_ended(hel
     there("up")
     first = there.submit("run1")
     wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
+    here("down")  # whose connection would start it, too
     there.kill()
-    wait_until(lambda: there.service is not None, "its gate has started its service")
+    wait_until(lambda: there.service is not None, "its gate has started its service", 180)
     here.submit("run1")
     wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 180)
     gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
