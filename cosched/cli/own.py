@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from cosched.cli.output.failures import FAILED, UNREACHABLE, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
 from cosched.cli.own_service import OwnService
+from cosched.client.defaults import SOCKETS
 from cosched.words.errors import InputError
 
 ASKS = 15.0  # seconds that a batch system may take to say its name
@@ -169,31 +171,48 @@ async def _serve_stream() -> None:
     own = OwnService()
     try:
         there = await read_hello(reader)
-        await asyncio.to_thread(_prepared, own, there["domain"], there["user"])
+        if (door := _door(there["domain"])) is None:
+            await asyncio.to_thread(_prepared, own, there["domain"], there["user"])
     except (HelloError, InputError, Failure) as error:
         writer.write(written({"problem": getattr(error, "message", None) or str(error)}))
         await writer.drain()
         return
-    writer.write(written({"domain": own.name, "user": getpass.getuser(), "time": time.time()}))
-    inward, outward = (own.folder / "peers" / f"{there['domain']}.{way}" for way in ("in", "out"))
+    name = own.name if door is None else door.parent.name
+    writer.write(written({"domain": name, "user": getpass.getuser(), "time": time.time()}))
+    inward, outward = ((door or own.folder / "peers") / f"{there['domain']}.{way}" for way in ("in", "out"))
 
     async def arrive() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
             return await asyncio.open_unix_connection(inward)
         except OSError:  # it has ended by itself, or was killed
+            if door is not None:
+                raise
             await asyncio.to_thread(_brought_up, own)
             return await asyncio.open_unix_connection(inward)
 
     try:
-        await Streams(reader, writer, arrive, first=False).join(outward)
+        await Streams(reader, writer, arrive, first=False).join(outward, others=door is not None)
     except StreamError as error:
         raise Failure(str(error), FAILED) from None
 
 
-def _prepared(own: OwnService, peer: str, user: str) -> None:
-    """Let the service of this account run, and know the peer."""
+def _door(peer: str) -> Path | None:
+    """Return the folder by which the administrators' service here lets this user's own service in; None: it does not.
+
+    That is DOMAIN/USER below /run/cosched/peers (or COSCHED_PEERS), and has the socket at which the peer calls.
+    """
+    _check_name(peer)
+    doors = Path(os.environ.get("COSCHED_PEERS") or SOCKETS / "peers")
+    return next((found.parent for found in sorted(doors.glob(f"*/{getpass.getuser()}/{peer}.in"))), None)
+
+
+def _check_name(peer: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", peer):
         raise InputError("peer", None, "is not the name of a domain")
+
+
+def _prepared(own: OwnService, peer: str, user: str) -> None:
+    """Let the service of this account run, and know the peer."""
     if not own.exists:
         _make(own, None, None, None, "hold", None)
     if peer == own.name:

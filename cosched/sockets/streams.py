@@ -21,7 +21,7 @@ _OPEN, _DATA, _END, _BEAT = range(4)
 BEAT = 5.0  # seconds between two signs of life
 SILENT = 20.0  # seconds without any, after which the stream has ended
 _MOST = 1 << 16  # bytes of data in a frame
-_ONLY_OURS = 0o600  # mode of the socket
+_ONLY_OURS, _ANYBODY = 0o600, 0o666  # modes of the socket
 _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -46,13 +46,14 @@ class Streams:
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._pumps: set[asyncio.Task[None]] = set()
 
-    async def join(self, path: Path) -> None:
+    async def join(self, path: Path, *, others: bool = False) -> None:
         """Open a connection at the other end for each one made at the Unix socket `path`, until the stream ends.
 
-        OSError: the path cannot be used. StreamError.
+        `others`: all who may enter its folder may connect, not only this user. OSError: the path cannot be used;
+        StreamError.
         """
         path.unlink(missing_ok=True)  # an earlier stream has left it, or is about to end
-        before = os.umask(0o777 & ~_ONLY_OURS)
+        before = os.umask(0o777 & ~(_ANYBODY if others else _ONLY_OURS))
         try:
             server = await asyncio.start_unix_server(self._connected, path)
         finally:

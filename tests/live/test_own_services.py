@@ -1,20 +1,22 @@
 """Two accounts, no administrator: a user's own services, coupled by ssh, beside local processes."""
 
+import getpass
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cosched.cli.own_service import OwnService, lives
-from tests.live.own import Account, Sshd
+from tests.live.own import BIN, Account, Sshd
 from tests.waiting import wait_until
 
 
 @pytest.fixture
 def accounts(tmp_path):
     """The accounts here and there, and the sshd that leads from one to the other."""
-    there = Account(tmp_path / "there")
+    there = Account(tmp_path / "there", COSCHED_PEERS=str(tmp_path / "there" / "peers"))
     sshd = Sshd(tmp_path / "sshd", there)
     here = Account(tmp_path / "here", COSCHED_SSH=f"ssh -F {sshd.client}")
     yield here, there, sshd
@@ -94,3 +96,53 @@ def test_what_prevents_a_login_is_said_in_one_line(accounts):
     assert "Permission denied" in refused.stderr
     assert "set up a key without a prompt" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+SITE = """
+[domain]
+name = "eureka"
+socket = "eureka.sock"
+state = "state.db"
+
+[coscheduling]
+scheme = "yield"
+
+[manager]
+kind = "local"
+slots = 4
+
+[[peer]]
+name = "ann-intrepid"
+address = "unix:{door}/ann-intrepid.out"
+socket = "{door}/ann-intrepid.in"
+user = "{user}"
+owners = {{ {user} = "{user}" }}
+other_owners = "nobody"
+"""
+
+
+def test_an_administrators_service_can_be_the_other_side(accounts, tmp_path):
+    here, there, _ = accounts
+    user = getpass.getuser()
+    door = there.folder / "peers" / "eureka" / user
+    door.mkdir(parents=True)
+    config = tmp_path / "site" / "eureka.toml"
+    config.parent.mkdir()
+    config.write_text(SITE.format(door=door, user=user))
+    log = config.with_suffix(".log")
+    with log.open("wb") as output:
+        service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
+    try:
+        wait_until(lambda: "serving eureka" in log.read_text(), "the site's service serves")
+        here("up", "--name", "ann-intrepid", "--manager", "local")
+        assert "ann-intrepid and eureka are coupled" in here("peer", "add", "eureka", "login.eureka")
+        script = f"#!/bin/sh\necho run1 >> {tmp_path / 'notes'}\n"
+        here("submit", "--pair", "run1", "-", text=script)
+        wait_until(lambda: here.states() == ["HO"], "it waits for its mate there")
+        there.own["COSCHED_SERVER"] = f"unix:{config.with_suffix('.sock')}"
+        there("submit", "--pair", "run1", "-", text=script)
+        wait_until(lambda: started(tmp_path, "run1") == 2, f"run1 starts on both sides:\n{here.log}\n{log.read_text()}")
+        assert not there.state.exists()
+    finally:
+        service.terminate()
+        service.wait()
