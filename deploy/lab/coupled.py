@@ -123,7 +123,7 @@ class Slurm(Domain):
     def start(self, stack: ExitStack) -> None:
         """See the class above."""
         options = {"nodes": self.nodes}
-        lab = SlurmLab(names=(self.name,), schemes=("hold",), services=False, options=options)
+        lab = SlurmLab(names=(self.name,), schemes=("hold",), services=False, options=options, patience=300)
         self.lab = stack.enter_context(lab)[self.name]
         self.service = self.lab.service
         self.notes = self.lab.cluster.jobs / "notes"

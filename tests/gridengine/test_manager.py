@@ -1,4 +1,4 @@
-"""What a Grid Engine cluster alone does: arrays, and an execd that is killed under a hold, or while a job runs."""
+"""What a Grid Engine cluster alone does: arrays, and a qmaster or execd that is killed under a hold or beside a job."""
 
 from __future__ import annotations
 
@@ -103,4 +103,20 @@ async def test_a_job_that_was_given_back_has_not_started_though_its_execd_finds_
     async with serving(world, poll_interval=1) as service:
         await until(lambda: "Offered" in service.of(job), lambda: f"the next offer of {job}")
         assert service.of(job) == ["Withdrawn", "Offered"]
+        await world.delete(job)
+
+
+async def test_a_job_that_was_given_back_is_offered_again_though_the_qmaster_was_killed(world: RealGridEngine) -> None:
+    """Of a job that has had slots, the qmaster saves neither a hold nor its end."""
+    async with serving(world, poll_interval=1) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        other = await world.submit(nodes=4, pair=None)
+        assert await service.manager.give_back(job, 600)
+        await becomes(world, other, "running")
+        await service.manager.hasten(job)
+        await world.kill(job)
+        await world.revive()
+        await world.delete(other)
+        await until(lambda: service.of(job).count("Offered") == 2, lambda: f"the next offer of {job}")
         await world.delete(job)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cosched_adapters import batch_job
@@ -12,7 +11,7 @@ from cosched_adapters.gridengine.gates import Gate
 from cosched_adapters.mate_fields import find
 
 ON_RECORD = (
-    "job_id", "owner", "words", "nodes", "submitted", "name", "time_limit", "account", "run", "started", "held_back",
+    "job_id", "owner", "words", "nodes", "submitted", "name", "time_limit", "account", "run", "started", "kept_back",
     "deleted",
 )  # fmt: skip
 
@@ -23,12 +22,11 @@ class BatchJob(batch_job.BatchJob):
 
     words: dict[str, str]  # by which it names its mate
     run: str = ""  # the run that was let go; empty: none
-    held_back: bool = False  # by us, after it yielded
+    kept_back: float = 0.0  # until when we keep it back, in seconds since 1970
     deleted: bool = False  # somebody has deleted it: it did not fail
     gate: Gate | None = None  # while its prolog waits
     missed: float | None = None  # when a look first missed it
     ending: bool = False  # it is about to be gone, and looked for until it is
-    coming: asyncio.Task[None] | None = field(default=None)  # ends our hold after its backoff
 
     def record(self) -> dict[str, Any]:
         """Return what is kept of it."""
@@ -37,4 +35,4 @@ class BatchJob(batch_job.BatchJob):
 
 def of_record(record: Mapping[str, Any]) -> BatchJob:
     """Return the job that was kept. TypeError, KeyError, WordError: this is none."""
-    return BatchJob(**record, named=find(record["words"]))
+    return BatchJob(**{name: record[name] for name in ON_RECORD}, named=find(record["words"]))

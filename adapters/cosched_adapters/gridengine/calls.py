@@ -20,7 +20,7 @@ class GridEngine:
     """Calls raise ManagerError, or UnavailableError if the qmaster does not answer."""
 
     def __init__(self, settings: GridEngineSettings) -> None:
-        environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ} | {"TZ": "UTC0"}
         self._programs = Programs("Grid Engine", settings.bin, settings.command_timeout, environment)
         self._some = asyncio.Semaphore(_MOST_AT_ONCE)
 
@@ -51,14 +51,9 @@ class GridEngine:
         """Return how many slots there are."""
         return commands.parse_slots(await self._run(commands.slots()))
 
-    async def hold(self, job: str) -> None:
-        """Hold a job back from its next dispatch; RefusedError."""
-        await self._change(commands.hold(job))
-
-    async def let_come(self, job: str) -> None:
-        """End our hold of a job, if there is one."""
-        with suppress(RefusedError):
-            await self._change(commands.let_come(job))
+    async def put_off(self, job: str, until: float) -> None:
+        """Keep a job back from its next dispatch until an instant (seconds since 1970); RefusedError."""
+        await self._change(commands.put_off(job, until))
 
     async def cancel(self, job: str) -> None:
         """End a job; do nothing if it has ended or is unknown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,14 +79,9 @@ def accounting(job: str) -> list[str]:
     return ["qacct", "-j", job]
 
 
-def hold(job: str) -> list[str]:
-    """Hold a job back from its next dispatch."""
-    return ["qhold", "-h", "o", job]
-
-
-def let_come(job: str) -> list[str]:
-    """End that hold."""
-    return ["qrls", "-h", "o", job]
+def put_off(job: str, until: float) -> list[str]:
+    """Dispatch a job from an instant on (seconds since 1970); of one that has slots, the next time."""
+    return ["qalter", "-a", time.strftime("%Y%m%d%H%M.%S", time.gmtime(until)), job]
 
 
 def delete(job: str) -> list[str]:
@@ -214,8 +210,8 @@ def _number(text: str) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def instant(text: str) -> int | None:
-    """Return a date as ctime(3) writes it; each look has those of all jobs again, and to read them takes long."""
+    """Return a date of ctime(3), in UTC. Each look has those of all jobs again, and to read them takes long."""
     try:
-        return int(time.mktime(time.strptime(text, "%a %b %d %H:%M:%S %Y"))) or None
+        return calendar.timegm(time.strptime(text, "%a %b %d %H:%M:%S %Y")) or None
     except (ValueError, OverflowError):
         return None

@@ -62,9 +62,6 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._register.jobs |= {job.job_id: job for job in self._records.open()}
         await self._look()
         self._take_told()
-        for job in self._register.jobs.values():
-            if job.held_back:
-                self._come_again(job, self.settings.backoff)
         await self._serve(self._gates, "the prologs")
         self._watch.hint()
         return {job.job_id: job.known() for job in self._register.jobs.values()}
@@ -88,15 +85,16 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
             self._register.tell_started(job)
 
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
-        """Hold the job back, then let its prolog end with 99: else Grid Engine would offer it again at once."""
+        """Keep the job back, then let its prolog end with 99: else Grid Engine would offer it again at once.
+
+        A hold would not do: of a job that has run the qmaster 8.1.9 saves neither a hold nor its end, so that after
+        its restart a job that was held back once would wait for good.
+        """
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
             number, gate = job.number, job.gate
-            job.held_back = True
-            self._records.keep(job)
-            await until_it_answers(lambda: self._engine.hold(job.job_id))
-            self._come_again(job, pause)
+            await self._put_off(job, time.time() + pause)
             if job.offered_as != number or gate is None:
                 return False
             job.phase, job.gate, job.changed = Phase.QUEUED, None, self._now()
@@ -114,22 +112,10 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
             await asyncio.sleep(0.1)
         job.changed = self._now()
 
-    def _come_again(self, job: BatchJob, pause: float) -> None:
-        """End our hold after a pause."""
-        if job.coming is not None:
-            job.coming.cancel()
-        job.coming = self._tasks.begin(self._come(job, pause))
-
-    async def _come(self, job: BatchJob, pause: float) -> None:
-        await asyncio.sleep(pause)
-        await until_it_answers(lambda: self._let_come(job))
-
-    async def _let_come(self, job: BatchJob) -> None:
-        if job.held_back:
-            await self._engine.let_come(job.job_id)
-            job.held_back = False
-            if job.job_id in self._register.jobs:
-                self._records.keep(job)
+    async def _put_off(self, job: BatchJob, until: float) -> None:
+        job.kept_back = until
+        self._records.keep(job)
+        await until_it_answers(lambda: self._engine.put_off(job.job_id, until))
 
     async def requeue(self, job_id: str) -> None:
         """See the protocol."""
@@ -143,9 +129,8 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
 
     async def hasten(self, job_id: str) -> None:
         job = self._of(job_id)
-        if job.coming is not None:
-            job.coming.cancel()
-        await self._let_come(job)
+        if job.kept_back > time.time():  # else its user may want it to begin later
+            await self._put_off(job, time.time())
 
     async def cancel(self, job_id: str) -> None:
         """See the protocol. The prolog of a deleted job must end by itself."""

@@ -22,7 +22,7 @@ PROGRAMS = Path("/usr/lib/gridengine")
 _DATA = Path("/usr/share/gridengine")
 _DAEMONS = Path("/usr/sbin")
 _PROLOG = Path(__file__).parents[1] / "hooks" / "prolog"
-_COMMANDS = ("qacct", "qalter", "qconf", "qdel", "qhold", "qhost", "qmod", "qrls", "qstat", "qsub")
+_COMMANDS = ("qacct", "qalter", "qconf", "qdel", "qhost", "qmod", "qstat", "qsub")
 _FIRST_GROUP, _GROUPS = 65400, 200  # additional group ids, which must differ from those of other clusters
 _BOOTSTRAP = """admin_user              root
 default_domain          none
