@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.gridengine.lab import is_installed
 from deploy.lab.coupled import CoupledLab
-from deploy.slurm.lab.programs import missing_programs
+from tests.gridengine import installed
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import SCHEMES, Work
-from tests.slurm.cosched_hooks import check_for_compiler
 
 NODES, LARGE = 4, 3
 HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 5, "poll_interval": 1}
@@ -23,15 +21,11 @@ P = Work("p", LARGE, 0.5)
 
 @pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.soak)])
 def running(request: pytest.FixtureRequest) -> Iterator[Coupled]:
-    if not is_installed():
-        pytest.skip("Grid Engine is not installed here, or we are not root")
-    if request.param == "slurm":
-        if missing_programs():
-            pytest.skip("Slurm is not installed here")
-        check_for_compiler()
+    kinds = "gridengine", request.param
+    installed.check(*kinds)
     with (
         tempfile.TemporaryDirectory(prefix="sge-") as folder,
-        CoupledLab(Path(folder), ("gridengine", request.param), nodes=NODES, **HOLD) as lab,
+        CoupledLab(Path(folder), kinds, nodes=NODES, **HOLD) as lab,
     ):
         yield Coupled(lab)
 
