@@ -22,7 +22,7 @@ def compile_kernels() -> None:
     written, it is kept in a folder of the user's in that for temporary files ($TMPDIR).
     """
     from cosched.installation.compilation import prepare_kernels, use_kernel_cache
-    from cosched.service.kernels import all_sets, prepare
+    from cosched.schedulers.kernels import all_sets, prepare
 
     use_kernel_cache()
     prepare(all_sets(), say)

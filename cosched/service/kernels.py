@@ -13,26 +13,15 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cosched.installation.compilation import kernels_are_compiled, prepare_kernels
-from cosched.schedulers.kind import SchedulerKind
-from cosched.schedulers.loading import DEFAULT, kinds
+from cosched.schedulers.kernels import prepare
+from cosched.schedulers.loading import DEFAULT
 
 _LOG = logging.getLogger(__name__)
 _DONTNEED = 4  # MADV_DONTNEED
 _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULTILINE)
-
-
-def all_sets() -> Mapping[str, Callable[[], None]]:
-    """Return all sets of kernels by name: what uses them once."""
-    return _sets_of(kinds().values())
-
-
-def _sets_of(some: Iterable[SchedulerKind]) -> Mapping[str, Callable[[], None]]:
-    """Return the sets of some kinds; the kernels of others are not imported, which takes long."""
-    return {name: use for kind in some for name, use in kind.kernels().items()}
 
 
 def load_kernels(sets: Sequence[str] = ("batch",), *, of: str = DEFAULT) -> None:
@@ -43,27 +32,14 @@ def load_kernels(sets: Sequence[str] = ("batch",), *, of: str = DEFAULT) -> None
         _give_back(start, length)
 
 
-def prepare(sets: Iterable[str], say: Callable[[str], None], *, of: str | None = None) -> float:
-    """Load these sets `of` a kind, or of any, or compile them the first time, which `say` is told; return the seconds
-    that took.
-    """
-    known = all_sets() if of is None else _sets_of([kinds()[of]])
-    return sum(prepare_kernels(known[name], say, name) for name in sets)
-
-
-def uncompiled(sets: Sequence[str], *, of: str) -> list[str]:
-    """Return those of these sets of a kind that have to be compiled."""
-    known = _sets_of([kinds()[of]])
-    return [name for name in sets if not kernels_are_compiled(known[name])]
-
-
 async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> None:
     """Compile these sets in a process of its own, or wait for the process that does; it ends if this is cancelled.
 
     `tell` gets what it says: that it compiles a set, or for whom it waits.
     """
     began = time.monotonic()
-    code = f"import sys; from {__name__} import prepare; prepare(sys.argv[1:], lambda said: print(said, flush=True))"
+    code = f"import sys; from {prepare.__module__} import prepare; "
+    code += "prepare(sys.argv[1:], lambda said: print(said, flush=True))"
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe

@@ -95,10 +95,11 @@ class Starting:
         """Load these sets of kernels of a kind, or compile them first; the loop goes on meanwhile. StoppedError."""
         if not sets:
             return
+        from cosched.schedulers.kernels import uncompiled
         from cosched.service import kernels  # imports the compiler
 
-        if uncompiled := kernels.uncompiled(sets, of=of):
-            await self._unless_stopped(kernels.compile_beside(uncompiled, self._waits))
+        if missing := uncompiled(sets, of=of):
+            await self._unless_stopped(kernels.compile_beside(missing, self._waits))
         await asyncio.to_thread(kernels.load_kernels, sets, of=of)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.installation.compilation import kernels_are_compiled
-from cosched.service.kernels import all_sets
+from cosched.schedulers.kernels import all_sets
 from cosched_sim import warm_up
 from cosched_sim.warm_up import SETS, case, prepare_for, run_meeting_kernels
 

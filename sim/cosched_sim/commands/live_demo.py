@@ -57,7 +57,7 @@ class PairOfProcesses:
 
 def run_live(doing: Progress) -> list[PairOfProcesses]:
     """Run the pairs and leave nothing behind; ServiceDiedError or TimeoutError if that fails."""
-    from cosched.service.kernels import prepare
+    from cosched.schedulers.kernels import prepare
 
     doing.step("starting two services ...")
     prepare(["batch"], doing.say)
