@@ -90,6 +90,7 @@ papers/cosched_papers/studies/fluid/RESULTS
 docs/architecture
 docs/vocabulary
 CONTRIBUTING
+docs/releasing
 CHANGELOG
 deploy/pbs/lab/README
 deploy/slurm/hooks/README
