@@ -94,6 +94,7 @@ def test_one_that_does_not_return_is_named(service: Service, how: str, codes: li
         assert f"{WHO} has not returned for 5 s from next" in last_line(service)
 
 
+@pytest.mark.sim
 def test_a_replay_names_it_too(tmp_path: Path) -> None:
     environment = {**os.environ, **installed(tmp_path)}
     trace = "job_id,submit,run,nodes,trip\n" + "".join(
