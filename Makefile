@@ -6,7 +6,8 @@
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
 #               slurm-wlm, gridengine, gcc and Java where missing and permitted)
-#   test-service  the tests of coscheduling alone, in an environment without the simulator: for daily use
+#   test-service  the tests of coscheduling alone, in an environment without the simulator: for daily use;
+#               test-service-live: those with real services and batch systems, likewise
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
@@ -33,7 +34,8 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo pbs-demo test test-service soak model mutants java psij tools bench lint lock proto docs man dist deb rpm clean
+.PHONY: setup demo slurm-demo pbs-demo test test-service test-service-live soak model mutants java psij
+.PHONY: tools bench lint lock proto docs man dist deb rpm clean
 
 setup: $(READY)
 
@@ -89,8 +91,8 @@ test: lint tools
 
 # What the tests of coscheduling need, and nothing of other distributions of this tree.
 SERVICE := .venv/service
-OF_SERVICE := $(addprefix tests/,adapters cli client conformance core gridengine live model pbs planning reference \
-    service slurm)
+OF_SERVICE := $(addprefix tests/,adapters cli client conformance core model planning reference service)
+LIVE := $(addprefix tests/,gridengine live pbs slurm)
 
 $(SERVICE)/.ready: requirements.lock pyproject.toml
 	@echo "test-service: an environment of coscheduling alone, $(SERVICE)"
@@ -101,9 +103,9 @@ $(SERVICE)/.ready: requirements.lock pyproject.toml
 	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
 	@touch $@
 
-test-service: $(SERVICE)/.ready
+test-service test-service-live: $(SERVICE)/.ready
 	@$(SERVICE)/bin/cosched compile
-	$(SERVICE)/bin/pytest -q -n $(TESTERS) --dist worksteal $(OF_SERVICE)
+	$(SERVICE)/bin/pytest -q -n $(TESTERS) --dist worksteal $(if $(findstring live,$@),$(LIVE),$(OF_SERVICE))
 
 soak: tools
 	SOAK_SEED=$(SEED) $(BIN)/pytest -n $(TESTERS) --dist worksteal -m soak
