@@ -12,7 +12,7 @@ from cosched.core.events import Booked, Claimed, Event, NodesLost, Quoted, Reque
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, SlotOrder
+from cosched.core.scheduling.external_meeting import SlotOrder
 from cosched.core.scheduling.scheduler import WITH_NODES
 
 
@@ -108,7 +108,7 @@ class BatchReports:
 class SlotReports:
     """What has come of orders about slots (meet.md)."""
 
-    def __init__(self, policy: PolicyDomain, scheduler: ExternalMeetingScheduler) -> None:
+    def __init__(self, policy: PolicyDomain, scheduler: ExternalScheduler) -> None:
         """`scheduler`: the domain's."""
         self._policy = policy
         self._scheduler = scheduler
@@ -130,10 +130,10 @@ class SlotReports:
         return self._tell(asked, Claimed(asked.job, has, asked.for_peer), now, yes=offer > 0)
 
     def _tell(self, asked: SlotOrder, outcome: Quoted | Booked | Claimed, now: int, *, yes: bool) -> list[Change]:
-        if not self._scheduler.awaits(asked):
+        if not self._scheduler.meeting.awaits(asked):
             return []
-        self._scheduler.answered(asked, yes)
+        self._scheduler.meeting.answered(asked, yes)
         known = asked.job in self._policy.coscheduler.jobs
         changes = self._policy.handle(outcome, now) if known else []
-        self._scheduler.settled(asked.job, now)
+        self._scheduler.meeting.settled(asked.job, now)
         return changes

@@ -70,7 +70,7 @@ from cosched.core.scheduling.scheduler import (
     WITH_NODES,
     ElasticScheduler,
     GroupScheduler,
-    MeetingScheduler,
+    Meeting,
     Scheduler,
     planning,
 )
@@ -331,23 +331,23 @@ def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:
             assert_never(effect)
 
 
-def _of_slot(scheduler: MeetingScheduler, effect: OfSlots, now: int) -> Quoted | Booked | Claimed | None:
+def _of_slot(meeting: Meeting, effect: OfSlots, now: int) -> Quoted | Booked | Claimed | None:
     """What comes of it, if the scheduler tells that at once."""
     match effect:
         case Quote():
-            return scheduler.quote(effect, now)
+            return meeting.quote(effect, now)
         case Book():
-            return scheduler.book(effect, now)
+            return meeting.book(effect, now)
         case Claim():
-            return scheduler.claim(effect, now)
+            return meeting.claim(effect, now)
         case Want():
-            scheduler.want(effect.job, effect.wanted)
+            meeting.want(effect.job, effect.wanted)
         case MoveSlot():
-            scheduler.move_slot(effect.job, effect.moves)
+            meeting.move_slot(effect.job, effect.moves)
         case Unbook():
-            scheduler.unbook(effect.job, now)
+            meeting.unbook(effect.job, now)
         case EndTurn():
-            scheduler.end_turn(effect.job)
+            meeting.end_turn(effect.job)
         case _:
             assert_never(effect)
     return None

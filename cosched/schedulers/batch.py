@@ -62,9 +62,9 @@ class BatchKind(SchedulerKind):
         )
 
     def open(self, settings: ClusterSettings) -> OpenScheduler:
-        from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler
+        from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
-        return open_cluster(settings)
+        return OpenCluster(settings)
 
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:
         told = super().why(scheduler, job, ahead, word)

@@ -6,7 +6,7 @@ from typing import Any
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalSettings, external_scheduler
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.waits import SHORTER, Waits
@@ -31,7 +31,7 @@ class ExternalKind(SchedulerKind):
         return ExternalSettings(nodes, keys.takes_groups, meeting.slots, meeting.mate_budget, meeting.mate_budget_share)
 
     def open(self, settings: ExternalSettings) -> ExternalScheduler:
-        return external_scheduler(settings)
+        return ExternalScheduler(settings)
 
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
         change = SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job"

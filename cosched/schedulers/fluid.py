@@ -96,9 +96,9 @@ class FluidKind(SchedulerKind):
         )
 
     def open(self, settings: FluidSettings) -> OpenScheduler:
-        from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler
+        from cosched.core.scheduling.fluid.cluster import FluidCluster  # imports the compiler
 
-        return fluid_cluster(settings)
+        return FluidCluster(settings)
 
     # What users read
 

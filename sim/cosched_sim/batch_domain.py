@@ -108,7 +108,7 @@ class BatchDomain:
 
 
 class MeetingDomain(BatchDomain):
-    """That of a domain which meets: `core.scheduling.scheduler.MeetingScheduler`."""
+    """That of a domain which meets: `core.scheduling.scheduler.Meeting`."""
 
     cluster: MeetingCluster
 

@@ -65,7 +65,8 @@ from cosched.core.protocol import (
     named_group,
     named_mate,
 )
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -339,10 +340,10 @@ class BesiegedExpress(Besieged):
 class BesiegedBatchSystem(Besieged):
     """A domain whose batch system schedules: it offers jobs, and tells later what comes of its orders."""
 
-    cluster: ExternalMeetingScheduler
+    cluster: ExternalScheduler
 
     def scheduler(self, slots: bool) -> OpenScheduler:
-        return ExternalMeetingScheduler(ExternalSettings(NODES, slots=slots))
+        return ExternalScheduler(ExternalSettings(NODES, slots=slots))
 
     def __init__(self, seed: int) -> None:
         self.orders: list[Quote | Book | Claim | Try | TryReady] = []

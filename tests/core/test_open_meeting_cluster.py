@@ -12,8 +12,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
-from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, MeetingScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, planning
 from cosched.core.scheduling.starts import Starts
 from tests.conformance.schedulers.kinds import machine
 
@@ -23,21 +22,21 @@ def meeting(backfill: str, pool: str, policy: str = "fcfs", budget: str = "0.5")
 
 
 def test_who_meets():
-    assert isinstance(open_cluster(meeting("easy", "flat")), MeetingScheduler)
-    assert not isinstance(open_cluster(machine("fcfs", "easy", "flat")), MeetingScheduler)
+    assert planning(OpenCluster(meeting("easy", "flat"))) is not None
+    assert planning(OpenCluster(machine("fcfs", "easy", "flat"))) is None
 
 
-def slot_of(cluster: OpenMeetingCluster, job: str) -> int | None:
+def slot_of(cluster: OpenCluster, job: str) -> int | None:
     return cluster.job(job).kept.get("slot")
 
 
-def is_wanted(cluster: OpenMeetingCluster, job: str) -> bool:
-    return bool(cluster._tables.slots["wanted"][cluster._row[job]])
+def is_wanted(cluster: OpenCluster, job: str) -> bool:
+    return bool(cluster.rows.tables.slots["wanted"][cluster.rows.row[job]])
 
 
-def two_jobs() -> OpenMeetingCluster:
+def two_jobs() -> OpenCluster:
     """Job 1 runs until 100 at most on 6 nodes of 8; job 2, which needs 6 too, is queued."""
-    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    cluster = OpenCluster(meeting("easy", "flat"))
     for job, state, expected in (("1", JobState.RUNNING, 100), ("2", JobState.QUEUED, -1)):
         cluster.submit(ClusterJob(job, 6, 100, 0, True, state, expected=expected))
     cluster.enter(0)
@@ -47,21 +46,21 @@ def two_jobs() -> OpenMeetingCluster:
 def test_a_turn_waits_until_it_ends():
     cluster = two_jobs()
     assert cluster.next(0) is None
-    assert cluster.quote(Quote("2", 0), 0).at == 100
-    assert cluster.book(Book("2", 150, 1), 0).allocation is not None
+    assert cluster.meeting.quote(Quote("2", 0), 0).at == 100
+    assert cluster.meeting.book(Book("2", 150, 1), 0).allocation is not None
     assert cluster.next(0) == MayBeEarlier("2")
     assert cluster.awaited == "2"
     assert cluster.next(0) is None
-    cluster.end_turn("1")  # not its turn
+    cluster.meeting.end_turn("1")  # not its turn
     assert cluster.awaited == "2"
-    cluster.end_turn("2")
+    cluster.meeting.end_turn("2")
     assert cluster.next(0) is None
     assert not cluster.changed
 
 
 def test_whatever_else_happens_ends_a_turn_and_it_comes_again():
     cluster = two_jobs()
-    cluster.book(Book("2", 150, 1), 0)
+    cluster.meeting.book(Book("2", 150, 1), 0)
     assert cluster.next(0) == MayBeEarlier("2")
     cluster.enter(5)
     cluster.reschedule()
@@ -83,11 +82,11 @@ def test_the_slot_of_a_ready_job_is_not_given_to_another(slot, other):
     assert cluster.next(0).job == "2"
     cluster.reschedule()  # its answer is late
     cluster.next(0)
-    assert cluster.book(Book("2", slot, 1), 0).allocation is not None
+    assert cluster.meeting.book(Book("2", slot, 1), 0).allocation is not None
     cluster.submit(ClusterJob("3", 6, 100, 0, True))
-    assert cluster.quote(Quote("3", slot), 0).at == other
+    assert cluster.meeting.quote(Quote("3", slot), 0).at == other
     cluster.pass_over("2", 0, 1.0)
-    assert cluster.quote(Quote("3", slot), 0).at == other
+    assert cluster.meeting.quote(Quote("3", slot), 0).at == other
 
 
 def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():
@@ -96,56 +95,56 @@ def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():
     assert cluster.next(0).job == "2"
     cluster.reschedule()  # the iteration waits no longer
     cluster.next(0)
-    assert cluster.quote(Quote("2", 0), 0).at == 0
-    assert cluster.book(Book("2", 30, 1), 0).allocation is not None
+    assert cluster.meeting.quote(Quote("2", 0), 0).at == 0
+    assert cluster.meeting.book(Book("2", 30, 1), 0).allocation is not None
     assert cluster.job("2").state is JobState.READY
     assert cluster.free == 2
     cluster.pass_over("2", 0, 1.0)
     assert slot_of(cluster, "2") == 30
-    assert cluster.claim(Claim("2"), 29).allocation is None
-    assert cluster.claim(Claim("2"), 30).allocation is not None
+    assert cluster.meeting.claim(Claim("2"), 29).allocation is None
+    assert cluster.meeting.claim(Claim("2"), 30).allocation is not None
 
 
 def test_a_job_is_wanted_that_is_not_here_yet():
-    cluster = OpenMeetingCluster(meeting("easy", "flat"))
-    cluster.want("1", True)
+    cluster = OpenCluster(meeting("easy", "flat"))
+    cluster.meeting.want("1", True)
     assert cluster.try_start("2", 0, 5) is NOT_NOW
-    cluster.want("3", True)
-    cluster.want("3", False)
+    cluster.meeting.want("3", True)
+    cluster.meeting.want("3", False)
     for job in "123":
         cluster.submit(ClusterJob(job, 6, 10, 0, True))
     assert [is_wanted(cluster, job) for job in "123"] == [True, True, False]
 
 
 def test_nothing_is_known_of_a_job_that_is_not_here():
-    cluster = OpenMeetingCluster(meeting("easy", "flat"))
-    cluster.unbook("1", 0)
-    assert cluster.quote(Quote("1", 0), 0).at is None
-    assert cluster.book(Book("1", 0, 1), 0).allocation is None
-    assert cluster.claim(Claim("1"), 0).allocation is None
+    cluster = OpenCluster(meeting("easy", "flat"))
+    cluster.meeting.unbook("1", 0)
+    assert cluster.meeting.quote(Quote("1", 0), 0).at is None
+    assert cluster.meeting.book(Book("1", 0, 1), 0).allocation is None
+    assert cluster.meeting.claim(Claim("1"), 0).allocation is None
 
 
 def test_a_guard_is_told_once_and_kept():
     """Job 2 is the first of the queue; job 3 is wanted, and may push it."""
     cluster = two_jobs()
-    cluster.want("3", True)
+    cluster.meeting.want("3", True)
     cluster.submit(ClusterJob("3", 1, 500, 0, True))
     assert cluster.next(0).job == "3"
     assert cluster.take_changed() == ["2"]
     assert cluster.take_changed() == []
     assert cluster.job("2").kept["guard"] == 150
-    again = OpenMeetingCluster(cluster.settings)
+    again = OpenCluster(cluster.settings)
     again.submit(cluster.job("2"))
     assert again.job("2").kept["guard"] == 150
 
 
-def some_wanted(share: str) -> OpenMeetingCluster:
+def some_wanted(share: str) -> OpenCluster:
     """At 50: job 1 runs until 100, job 2 needs all nodes; 3 to 5 of ann and 6 of bob are wanted, and run longer."""
-    cluster = OpenMeetingCluster(replace(two_jobs().settings, mate_budget_share=Decimal(share)))
+    cluster = OpenCluster(replace(two_jobs().settings, mate_budget_share=Decimal(share)))
     cluster.submit(ClusterJob("1", 5, 100, 0, True, JobState.RUNNING, expected=100))
     cluster.submit(ClusterJob("2", 8, 100, 0, True))
     for job, requested, owner in (("3", 60, "ann"), ("4", 70, "ann"), ("5", 80, "ann"), ("6", 55, "bob")):
-        cluster.want(job, True)
+        cluster.meeting.want(job, True)
         cluster.submit(ClusterJob(job, 1, requested, 0, True, owner=owner))
     cluster.enter(50)
     return cluster
@@ -202,8 +201,8 @@ def test_what_was_counted_before_a_restart_counts():
 
 def test_tables_may_run_out_and_nothing_is_lost():
     cluster = two_jobs()
-    cluster.book(Book("2", 150, 1), 0)
-    cluster.want("2", True)
+    cluster.meeting.book(Book("2", 150, 1), 0)
+    cluster.meeting.want("2", True)
     before = cluster.job("2")
     for number in range(3, 900):
         cluster.submit(ClusterJob(str(number), 8, 10, 0, True))
@@ -215,7 +214,7 @@ def test_tables_may_run_out_and_nothing_is_lost():
 @pytest.mark.parametrize("pool", ["flat", "partitioned:2x2"])
 def test_a_slot_on_nodes_that_are_gone_is_none(pool):
     """The machine has become smaller."""
-    cluster = OpenMeetingCluster(replace(meeting("easy", pool), nodes=4))
+    cluster = OpenCluster(replace(meeting("easy", pool), nodes=4))
     cluster.submit(ClusterJob("1", 4, 10, 0, True, kept={"slot": 50, "slot_block": 2}))
     assert slot_of(cluster, "1") == (50 if pool == "flat" else None)
 
@@ -249,7 +248,7 @@ def test_a_job_that_is_booked_uses_up_its_owners_share():
 
 def test_a_job_that_is_booked_keeps_its_slot_until_it_starts():
     cluster = some_wanted("1")
-    assert cluster.book(Book("3", 200, 1), 50).allocation is not None
+    assert cluster.meeting.book(Book("3", 200, 1), 50).allocation is not None
     kept = cluster.job("3")
     cluster.leave("1", 60, JobState.COMPLETED)
     assert cluster.try_ready("3", 60) is not NOT_NOW

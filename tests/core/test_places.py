@@ -29,7 +29,7 @@ from cosched.core.protocol import (
     TryStartMate,
     named_mate,
 )
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -100,7 +100,7 @@ def started(changes: list) -> dict[str, tuple[str, ...] | None]:
 @pytest.fixture(params=["plain", "batch"])
 def make(request):
     def domain(scheme: Scheme = Scheme.HOLD) -> Domain:
-        scheduler = PlainScheduler(8) if request.param == "plain" else open_cluster(machine("fcfs", "easy", "flat"))
+        scheduler = PlainScheduler(8) if request.param == "plain" else OpenCluster(machine("fcfs", "easy", "flat"))
         assert scheduler.capabilities.counts
         return Domain(scheduler, scheme)
 

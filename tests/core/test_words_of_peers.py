@@ -47,7 +47,8 @@ from cosched.core.protocol import (
     named_group,
     named_mate,
 )
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.core.story import Why
@@ -155,12 +156,12 @@ def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
 
 
 def test_an_offer_that_was_kept_aside_is_gone_once_a_try_has_used_it():
-    cluster = ExternalMeetingScheduler(ExternalSettings(NODES, slots=True))
+    cluster = ExternalScheduler(ExternalSettings(NODES, slots=True))
     cluster.submit(ClusterJob("j", 4, 60, 0, True))
-    cluster.book(book := Book("j", 9, 1, for_peer=True), 0)
+    cluster.meeting.book(book := Book("j", 9, 1, for_peer=True), 0)
     assert not cluster.offer("j", 4, 0, can_yield=True)
     cluster.try_ready("j", 0)
     cluster.keep("j")
-    cluster.answered(book, False)
-    cluster.settled("j", 0)
+    cluster.meeting.answered(book, False)
+    cluster.meeting.settled("j", 0)
     assert cluster.next(0) is None

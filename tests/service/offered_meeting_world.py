@@ -12,7 +12,7 @@ from typing import Any
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Try, Unbook
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_slots import OfferedSlots
 from tests.service.meeting_world import MeetingWorld
@@ -38,17 +38,16 @@ class SlotNode(SlurmNode):
     def _scheduler(self) -> ExternalScheduler:
         if not self.settings.slots:
             return super()._scheduler()
-        return ExternalMeetingScheduler(ExternalSettings(NODES, mate_budget=Decimal("0.5"), slots=True))
+        return ExternalScheduler(ExternalSettings(NODES, mate_budget=Decimal("0.5"), slots=True))
 
     def _outside(self) -> SlurmOutside:
         return SlotOutside(self, self.lives) if self.settings.slots else super()._outside()
 
     def _recovered(self) -> None:
         """As `SlotOrders.take_up` does."""
-        scheduler = self.domain.scheduler
-        if not isinstance(scheduler, ExternalMeetingScheduler):
+        if not self.settings.slots:
             return
-        self.meeting = OfferedSlots(self.domain, scheduler)
+        self.meeting = OfferedSlots(self.domain, self.domain.scheduler)
         known = {job: (slot.generation, slot.at) for job, slot in self.meeting.on_record().items()}
         self.slots = {job: slot for job, slot in self.slots.items() if known.get(job) == slot}
         for job, slot in known.items():
@@ -162,7 +161,7 @@ class SlotOutside(SlurmOutside):
         self.node.meeting.quoted(order, at)
 
     def _book(self, order: Book) -> None:
-        awaited = self.node.meeting.scheduler.awaits(order)
+        awaited = self.node.meeting.meeting.awaits(order)
         booked = awaited and self.node.book(self.node.slurm[order.job], order.generation, order.at)
         self._done(order)
         self.node.meeting.booked(order, booked)

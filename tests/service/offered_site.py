@@ -24,7 +24,7 @@ from cosched.core.protocol import (
     named_mate,
 )
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
@@ -85,7 +85,7 @@ class Site:
     def __init__(self, store: Store, meets: ExternalSettings | None = None, **settings: Any) -> None:
         self.store, self.clock, self.outside = store, Clock(), Outside()
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
-        scheduler = ExternalScheduler(10) if meets is None else ExternalMeetingScheduler(meets)
+        scheduler = ExternalScheduler(meets or ExternalSettings(10))
         self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS, kind=EXTERNAL)
         self.scheduler = scheduler
         self.offered = OfferedJobs(self.domain, scheduler, lambda *asked: self.outside.agreed_start(*asked))

@@ -15,6 +15,7 @@ from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, St
 from cosched.core.job import JobState
 from cosched.core.protocol import Named, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.late_answers import Late, reply_to
 from cosched.service.domain.live_domain import LiveDomain
@@ -94,7 +95,7 @@ class SlurmNode(Node):
         self._hooks_call_again()
 
     def _scheduler(self) -> ExternalScheduler:
-        return ExternalScheduler(NODES)
+        return ExternalScheduler(ExternalSettings(NODES))
 
     def _outside(self) -> SlurmOutside:
         return SlurmOutside(self, self.lives)

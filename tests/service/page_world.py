@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from cosched.core.protocol import Failure
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
@@ -71,7 +71,7 @@ class PageNode(Node):
 
     def _scheduler(self) -> OpenScheduler:
         ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
-        return open_cluster(ClusterSettings(self.size, ordering, backfilling, slots=self.settings.slots))
+        return OpenCluster(ClusterSettings(self.size, ordering, backfilling, slots=self.settings.slots))
 
     def _live(self) -> None:
         super()._live()

@@ -22,7 +22,7 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.effects import Book, Claim, Quote
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.service.kernels import load_kernels
@@ -49,7 +49,7 @@ before = loaded()
 machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], pools.Partitions(8, 2))
 if meets:
     machine = replace(machine, mate_budget=Decimal("0.5"), slots=True)
-cluster = open_cluster(machine)
+cluster = OpenCluster(machine)
 for number in range(300):  # more than there is room for at first
     cluster.submit(ClusterJob(str(number), 2, 100, number, paired=number % 2 == 1))
 for number in range(6):
@@ -67,14 +67,14 @@ cluster.leave("299", 1003, JobState.COMPLETED)
 cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNING, expected=2000, kept={"block": 0}))
 if meets:
     for job in ("200", ready.job):
-        at = cluster.quote(Quote(job, 1003), 1003).at if job in cluster else None
-        booked = at is not None and cluster.book(Book(job, at, 1), 1003).allocation is not None
+        at = cluster.meeting.quote(Quote(job, 1003), 1003).at if job in cluster else None
+        booked = at is not None and cluster.meeting.book(Book(job, at, 1), 1003).allocation is not None
         if booked:
-            cluster.claim(Claim(job), at)
-            cluster.unbook(job, at)
+            cluster.meeting.claim(Claim(job), at)
+            cluster.meeting.unbook(job, at)
     waiting = cluster.next(1004)
     cluster.reschedule()
-    cluster.quote(Quote(waiting.job, 1004), 1004)
+    cluster.meeting.quote(Quote(waiting.job, 1004), 1004)
 print(json.dumps({"loaded": before, "needed": loaded(), "compiler_kb": resident, "blocks": blocks}))
 """
 

@@ -29,7 +29,7 @@ __all__ = ["site", "store"]
 def test_a_ready_job_agrees_on_a_slot_and_yields(site: Site, store: Store) -> None:
     has_slot(site, 1)
     assert [type(order) for order in site.orders] == [Quote, Book, Yield]
-    assert (site.scheduler.slot("1"), site.state(1)) == (SLOT, JobState.QUEUED)
+    assert (site.scheduler.meeting.slot("1"), site.state(1)) == (SLOT, JobState.QUEUED)
     kept = store.job(1)
     assert kept is not None
     assert kept.slot == SLOT
@@ -43,7 +43,7 @@ def test_at_its_slot_the_job_is_claimed_and_starts_once_its_mate_has(site: Site)
     assert site.outside.calls[-1].request.slot == slot_of(site)
     site.answer(1, GroupProposed(Vote.BOOKED))
     assert site.orders[-1] == Start("1")
-    assert site.scheduler.slot("1") is None
+    assert site.scheduler.meeting.slot("1") is None
 
 
 def test_an_offer_at_the_slot_waits_for_the_claim_and_is_no_run_job(site: Site) -> None:
@@ -66,7 +66,7 @@ def test_a_job_whose_nodes_are_late_is_claimed_again_and_keeps_its_slot(site: Si
     slots = has_slot(site, 1)
     due(site, 1)
     slots.claimed(last(site, Claim), False)
-    assert site.scheduler.slot("1") == SLOT
+    assert site.scheduler.meeting.slot("1") == SLOT
     assert Unbook("1") not in site.orders
     due(site, 1)
     assert type(site.orders[-1]) is Claim
@@ -106,7 +106,7 @@ def test_nodes_that_are_freed_while_an_earlier_slot_is_agreed_on_leave_what_is_k
     assert EndTurn("1") not in site.orders
     site.answer(1, GroupProposed(Vote.BOOKED, earliest=NOW + 50))
     slots.booked(last(site, Book), True)
-    assert site.scheduler.slot("1") == NOW + 50
+    assert site.scheduler.meeting.slot("1") == NOW + 50
     site.answer(1, Settled(True))
     slots.freed()
     assert type(site.outside.orders[-1]) is Quote
@@ -132,7 +132,7 @@ def test_a_proposal_that_is_over_frees_what_was_kept_for_it(site: Site) -> None:
     slots.quoted(last(site, Quote), NOW + 50)
     site.answer(1, GroupProposed(Vote.NO))
     assert site.orders[-1] == EndTurn("1")
-    assert site.scheduler.slot("1") == SLOT
+    assert site.scheduler.meeting.slot("1") == SLOT
 
 
 def test_a_move_that_is_not_booked_is_taken_back_on_both_sides(site: Site) -> None:
@@ -146,7 +146,7 @@ def test_a_move_that_is_not_booked_is_taken_back_on_both_sides(site: Site) -> No
     assert isinstance(told, SettleGroupStart)
     assert (told.request_id, told.start, told.keep) == (name, False, False)
     assert Unbook("1") in site.orders
-    assert site.scheduler.slot("1") is None
+    assert site.scheduler.meeting.slot("1") is None
 
 
 # Slots that peers propose
@@ -158,7 +158,7 @@ def test_a_peer_books_a_slot_of_a_queued_job_and_starts_it_there(site: Site) -> 
     assert propose(site, 1, SLOT) is None  # it is answered later
     slots.quoted(last(site, Quote), SLOT)
     slots.booked(last(site, Book), True)
-    assert site.scheduler.slot("1") == SLOT
+    assert site.scheduler.meeting.slot("1") == SLOT
     settle(site, slot_of(site), keep=True)
     site.clock.instant = SLOT
     assert propose(site, 1, None, slot_of(site)) is None
@@ -224,7 +224,7 @@ def test_what_comes_for_an_earlier_job_of_the_same_id_is_not_told(site: Site) ->
 def test_a_new_service_has_the_slots_that_are_on_record(site: Site, store: Store) -> None:
     has_slot(site, 1)
     again = site_of(store)
-    assert again.scheduler.slot("1") == SLOT
+    assert again.scheduler.meeting.slot("1") == SLOT
     assert slots_of(again).on_record() == {"1": SlotOnRecord(SLOT, 1)}
     again.clock.instant = SLOT
     again.offer(1)  # by its hook, which calls again

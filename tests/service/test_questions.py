@@ -117,7 +117,7 @@ def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is
     with node.domain.turns.take():
         node.domain.enqueue(node.domain.jobs["3"])
     scheduler = node.domain.scheduler
-    assert scheduler._tables.slots["wanted"][scheduler._row["3"]]
+    assert scheduler.rows.tables.slots["wanted"][scheduler.rows.row["3"]]
 
 
 def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node):

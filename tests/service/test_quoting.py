@@ -58,7 +58,7 @@ async def test_each_has_its_turn_and_finds_what_was_submitted_before_it(monkeypa
             playing -= 1
 
     def prospect() -> ClusterJob:
-        made.append(job(len(cluster.jobs()) + 1))
+        made.append(job(len(cluster.rows.row) + 1))
         return made[-1]
 
     async def ask() -> int | None:
@@ -68,7 +68,7 @@ async def test_each_has_its_turn_and_finds_what_was_submitted_before_it(monkeypa
 
     monkeypatch.setattr(quoting, "in_slices", one_at_a_time)
     assert await asyncio.gather(*(ask() for _ in range(4))) == [0, 10, 20, 30]
-    assert [each.id for each in made] == cluster.jobs() == ["1", "2", "3", "4"]
+    assert [each.id for each in made] == list(cluster.rows.row) == ["1", "2", "3", "4"]
 
 
 async def test_where_the_manager_schedules_it_says_when_a_job_would_start():

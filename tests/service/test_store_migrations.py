@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -63,7 +63,7 @@ def test_jobs_of_a_database_in_which_copies_were_kept_of_what_the_core_knows_loo
     for _ in range(2):
         with closing(Store.open(path, "a")) as store:
             records = store.jobs(None, None, paired_only=False, after_id=-1, limit=-1)
-            cluster = open_cluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True))
+            cluster = OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True))
             domain = LiveDomain("a", CoschedulingSettings(slots=True), cluster, store, STOPPED, Metrics("kept"))
             views = Views(domain, STOPPED)
             assert [MessageToDict(views.job(record)) for record in records] == [job["shown"] for job in jobs]

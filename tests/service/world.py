@@ -19,7 +19,7 @@ from typing import Any
 
 from cosched.core.job import JobState
 from cosched.core.protocol import named_group, named_mate
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -253,7 +253,7 @@ class Node:
         slots = self.settings.slots
         budget = Decimal("0.5" if slots else 0)
         ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
-        return open_cluster(
+        return OpenCluster(
             ClusterSettings(10, ordering, backfilling, mate_budget=budget, slots=slots, mate_budget_share=self.share)
         )
 

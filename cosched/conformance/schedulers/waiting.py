@@ -23,6 +23,7 @@ from cosched.core.scheduling.scheduler import (
     ClusterJob,
     ElasticScheduler,
     GroupScheduler,
+    Meeting,
     OpenScheduler,
     planning,
 )
@@ -74,7 +75,7 @@ class Waiting:
         state, grouping = self.states[job], isinstance(self.scheduler, GroupScheduler)
         if state is QUEUED:
             if self.scheduler.awaited == job:  # it may be earlier
-                return [self.scheduler.end_turn, self.unbook, self.leave]
+                return [self.meeting.end_turn, self.unbook, self.leave]
             acts = [self.try_start, self.want_until, self.count_paired, self.leave]
             return acts + [self.try_ready] * grouping + self.of_slots()
         if state is READY and job in self.kept:
@@ -83,9 +84,13 @@ class Waiting:
             return [self.start, self.pass_over, self.leave, self.hold, *self.of_slots()]
         return [self.start, self.release, self.ask_again, self.leave] if state is HOLDING else [self.leave]
 
+    @property
+    def meeting(self) -> Meeting | None:
+        """What plans ahead in the scheduler."""
+        return planning(self.scheduler)
+
     def of_slots(self) -> list[Callable[[str], None]]:
-        meets = planning(self.scheduler) is not None
-        return [self.quote, self.book, self.unbook, self.claim, self.want] if meets else []
+        return [self.quote, self.book, self.unbook, self.claim, self.want] if self.meeting else []
 
     def iterate(self) -> None:
         while (turn := self.next()) is not None:
@@ -193,32 +198,32 @@ class Waiting:
     def quote(self, job: str) -> int | None:
         """A question changes nothing."""
         before = self.scheduler.job(job), self.scheduler.used(), self.scheduler.free
-        at = self.scheduler.quote(Quote(job, self.now + self.random.randint(0, 9)), self.now).at
+        at = self.meeting.quote(Quote(job, self.now + self.random.randint(0, 9)), self.now).at
         assert (self.scheduler.job(job), self.scheduler.used(), self.scheduler.free) == before
         return at
 
     def book(self, job: str) -> None:
         if (at := self.quote(job)) is not None:
-            booked = self.scheduler.book(Book(job, at, 1), self.now)
+            booked = self.meeting.book(Book(job, at, 1), self.now)
             if booked is not None and booked.allocation is not None:
                 self.booked[job] = booked.allocation
             if (slot := self.scheduler.job(job).kept.get("slot")) is not None:
                 self.slots[job] = slot
 
     def unbook(self, job: str) -> None:
-        self.scheduler.unbook(job, self.now)
+        self.meeting.unbook(job, self.now)
         self.slots.pop(job, None)
 
     def claim(self, job: str) -> None:
         due = self.slots.get(job, self.now + 1) <= self.now and self.states[job] is QUEUED
-        self.scheduler.claim(Claim(job), self.now)
+        self.meeting.claim(Claim(job), self.now)
         if self.states[job] is QUEUED and self.scheduler.job(job).state is READY:
             assert due
             self.states[job] = READY
             self.holdable.discard(job)
 
     def want(self, job: str) -> None:
-        self.scheduler.want(job, True)
+        self.meeting.want(job, True)
         self.wanted.add(job)
 
     def come_to_a_slot(self) -> None:
@@ -237,8 +242,8 @@ class Waiting:
         self.counted |= old.starts.take_changed()
         self.scheduler.starts.recall((*key, starts) for key, starts in self.counted.items())
         for job in self.states:
-            if job in self.wanted and planning(self.scheduler) is not None:
-                self.scheduler.want(job, True)  # its mate asks again
+            if job in self.wanted and self.meeting:
+                self.meeting.want(job, True)  # its mate asks again
             self.scheduler.submit(replace(known := old.job(job), kept=plain(known.kept)))
         self.kept.clear()
         assert [self.scheduler.job(job) for job in self.states] == [old.job(job) for job in self.states]
@@ -259,7 +264,7 @@ class Waiting:
         while (turn := scheduler.next(self.now)) is not None:
             done.append(turn)
             if type(turn) is MayBeEarlier:
-                scheduler.end_turn(turn.job)
+                planning(scheduler).end_turn(turn.job)
             elif int(turn.job) % 2:
                 scheduler.start(turn.job, self.now)
             else:
@@ -306,7 +311,7 @@ class Waiting:
     def finish(self) -> None:
         """Answer and end everything: every job gets its turn."""
         for job in self.states:
-            if planning(self.scheduler) is not None:
+            if self.meeting:
                 self.unbook(job)
         for _ in range(10 * len(self.states) + 10):
             self.now += 10

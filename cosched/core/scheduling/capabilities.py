@@ -16,7 +16,7 @@ class Capabilities:
 
     all_jobs: bool = True  # it knows all jobs of the machine; else only those that name a mate
     groups: bool = True  # it keeps nodes for members of groups (GroupScheduler); else no job can be in one
-    slots: bool = False  # it plans ahead (MeetingScheduler); else jobs get no slots, and none start before their turn
+    slots: bool = False  # it plans ahead (Meeting); else jobs get no slots, and none start before their turn
     resize: bool = False  # it changes the sizes of running jobs (SizeChanged)
     preempt: bool = False  # it takes the nodes of running jobs for others (Requeued)
     named_places: bool = False  # it gives nodes by name (`Allocation.where`), as its manager calls them

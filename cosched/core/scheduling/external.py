@@ -18,29 +18,33 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.external_meeting import ExternalMeeting, ExternalSettings
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
 from cosched.core.scheduling.starts import RecentStarts
 
 
 class ExternalScheduler(SchedulerBase):
-    """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
+    """The jobs that name a mate. Jobs without a mate are unknown here. It holds what it needs for pairs that meet."""
 
     keeps = frozenset({"slot", "pushed"})
 
-    def __init__(self, nodes: int, *, groups: bool = True) -> None:
-        self.nodes = nodes
-        self.capabilities = Capabilities(all_jobs=False, groups=groups)
-        self.starts = RecentStarts()  # none: nobody starts before their turn
+    meeting: ExternalMeeting
+
+    def __init__(self, settings: ExternalSettings) -> None:
+        self.settings = settings
+        self.nodes = settings.nodes
+        self.capabilities = Capabilities(all_jobs=False, groups=settings.groups, slots=settings.meets)
+        self.starts = RecentStarts(settings.mate_budget_share)
+        self.meeting = ExternalMeeting(self)
         self.trying: dict[JobId, Try | TryReady] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()
-        self._jobs: dict[JobId, ClusterJob] = {}
+        self.jobs: dict[JobId, ClusterJob] = {}
         self._offers: deque[Ready] = deque()
         self._numbers: dict[JobId, int] = {}  # of their latest offers
-        self._orders: list[Order] = []
+        self.orders: list[Order] = []
 
     def take_orders(self) -> list[Order]:
-        """See OpenScheduler."""
-        orders, self._orders = self._orders, []
+        orders, self.orders = self.orders, []
         return orders
 
     def take_changed(self) -> tuple[()]:
@@ -59,15 +63,20 @@ class ExternalScheduler(SchedulerBase):
 
         Such an order leaves later, and by then the job may have another offer.
         """
-        if job in self._jobs:
+        if job in self.jobs:
             self._numbers[job] = number
 
     def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
-        """The batch system has chosen a queued job and its nodes: it is the next, unless others come first."""
-        if can_yield and self._others_first(job, now):
-            self._orders.append(PassOver(job, self._numbers.get(job, 0)))
+        """The batch system has chosen a queued job and its nodes: it is the next, unless others come first.
+
+        At its slot a job waits until that is claimed.
+        """
+        if self.meeting.keep_aside(job, nodes, now, can_yield=can_yield):
             return False
-        self._jobs[job] = replace(self._jobs[job], state=JobState.READY, nodes=nodes)
+        if can_yield and self._others_first(job, now):
+            self.orders.append(PassOver(job, self._numbers.get(job, 0)))
+            return False
+        self.jobs[job] = replace(self.jobs[job], state=JobState.READY, nodes=nodes)
         self._offers.append(Ready(job, Allocation(nodes), FOREVER, cannot_yield=not can_yield))
         return True
 
@@ -93,18 +102,20 @@ class ExternalScheduler(SchedulerBase):
     def submit(self, job: ClusterJob) -> None:
         """The batch system has this job. A try that is under way was of an earlier job with this id."""
         self.trying.pop(job.id, None)
-        self._jobs[job.id] = job
+        self.jobs[job.id] = job
+        self.meeting.submit(job.id)
 
     def job(self, job: JobId) -> ClusterJob:
         """Return all that is known of a job."""
-        return self._jobs[job]
+        return self.jobs[job]
 
     def __contains__(self, job: JobId) -> bool:
-        return job in self._jobs
+        return job in self.jobs
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """The job has ended."""
-        del self._jobs[job]
+        del self.jobs[job]
+        self.meeting.leave(job)
         self._numbers.pop(job, None)
 
     def fits(self, nodes: int) -> bool:  # noqa: ARG002
@@ -119,86 +130,90 @@ class ExternalScheduler(SchedulerBase):
 
     def start(self, job: JobId, now: int) -> Allocation:
         """The job has nodes and starts."""
-        self._put(job, JobState.RUNNING)
+        self.put(job, JobState.RUNNING)
+        self.meeting.start(job, now)
         return self.has_from(job, now)
 
     def has(self, job: JobId) -> Allocation:
         """What the batch system offers."""
-        return Allocation(self._jobs[job].nodes)
+        return Allocation(self.jobs[job].nodes)
 
     def has_from(self, job: JobId, start: int) -> Allocation:
         """Return what a job has by the batch system's offer if it starts then."""
-        known = self._jobs[job]
+        known = self.jobs[job]
         return Allocation(known.nodes, start, start + known.requested if known.requested else FOREVER)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """The job keeps its nodes: the batch system waits."""
-        self._put(job, JobState.HOLDING)
+        self.put(job, JobState.HOLDING)
 
     def ask_again(self, job: JobId) -> None:
         """A holding job is ready again, on its nodes."""
-        self._put(job, JobState.READY)
+        self.put(job, JobState.READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """The job gives its nodes back."""
-        self._jobs[job] = replace(self._jobs[job], state=JobState.QUEUED, passed_over=now + 1)
-        self._orders.append(Yield(job, boost, self._numbers.get(job, 0)))
+        self.jobs[job] = replace(self.jobs[job], state=JobState.QUEUED, passed_over=now + 1)
+        self.orders.append(Yield(job, boost, self._numbers.get(job, 0)))
+        self.meeting.pass_over(job)
 
     def release(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """End a hold by force."""
-        self._put(job, JobState.QUEUED)
-        self._orders.append(Release(job, self._numbers.get(job, 0)))
+        self.put(job, JobState.QUEUED)
+        self.orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
         """The batch system has chosen another size for a job."""
-        self._jobs[job] = replace(self._jobs[job], nodes=nodes)
+        self.jobs[job] = replace(self.jobs[job], nodes=nodes)
 
     def requeue(self, job: JobId) -> None:
         """The batch system has taken the job's nodes."""
-        self._put(job, JobState.QUEUED)
+        self.put(job, JobState.QUEUED)
+        self.meeting.aside.pop(job, None)
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> None:  # noqa: ARG002
         """The batch system is asked to offer the queued job; what comes of it is told later."""
-        self._jobs[job] = replace(self._jobs[job], wanted_until=wanted_until)
+        self.jobs[job] = replace(self.jobs[job], wanted_until=wanted_until)
         self.trying[job] = tried = Try(job, wanted_until, start_at)
-        self._orders.append(tried)
+        self.orders.append(tried)
 
     def try_ready(self, job: JobId, now: int) -> Refused | None:  # noqa: ARG002
         """See GroupScheduler: the batch system is asked to offer the job; what comes of it is told later."""
-        if job not in self._jobs:
+        if job not in self.jobs:
             return NOT_NOW
         self.trying[job] = tried = TryReady(job)
-        self._orders.append(tried)
+        self.orders.append(tried)
         return None
 
     def keep(self, job: JobId) -> None:
         """The batch system offers a job that `try_ready` has asked for: it keeps its nodes."""
-        self._put(job, JobState.READY)
+        self.put(job, JobState.READY)
+        self.meeting.aside.pop(job, None)
 
     def withdraw(self, job: JobId) -> None:
-        """The batch system has taken the offer of a job back."""
+        """The batch system has taken the offer of a job back. It may be one that was kept aside."""
+        self.meeting.aside.pop(job, None)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler. It is the job's own turn now, on the nodes that it is offered.
 
         A job that has yielded before gives them back. Else two members that yield could keep theirs in turn, for ever.
         """
-        known = self._jobs[job]
+        known = self.jobs[job]
         if known.passed_over:
-            self._put(job, JobState.QUEUED)
-            self._orders.append(Yield(job, 1.0, self._numbers.get(job, 0)))
+            self.put(job, JobState.QUEUED)
+            self.orders.append(Yield(job, 1.0, self._numbers.get(job, 0)))
         else:
-            self._jobs[job] = replace(known, state=JobState.READY)
+            self.jobs[job] = replace(known, state=JobState.READY)
             self._offers.append(Ready(job, self.has(job), FOREVER))
 
     def want_until(self, job: JobId, until: int) -> None:
-        """See GroupScheduler."""
-        if job in self._jobs:
-            self._jobs[job] = replace(self._jobs[job], wanted_until=until)
+        if job in self.jobs:
+            self.jobs[job] = replace(self.jobs[job], wanted_until=until)
 
     def wanted(self, now: int) -> list[JobId]:
         """Return the queued jobs whose mates hold nodes for them."""
-        jobs = self._jobs.values()
+        jobs = self.jobs.values()
         return [job.id for job in jobs if job.state is JobState.QUEUED and job.wanted_until > now]
 
     # Iterations are the batch system's
@@ -206,9 +221,9 @@ class ExternalScheduler(SchedulerBase):
     def enter(self, now: int) -> None:
         """It is `now`."""
 
-    def next(self, now: int) -> Ready | MayBeEarlier | None:  # noqa: ARG002
-        """Return the next job that was offered."""
-        return self._offers.popleft() if self._offers else None
+    def next(self, now: int) -> Ready | MayBeEarlier | None:
+        """Return the next job that was offered, or that could be before its slot."""
+        return self._offers.popleft() if self._offers else self.meeting.next_turn(now)
 
     def next_event(self, now: int) -> int | None:  # noqa: ARG002
         """Nothing is due here."""
@@ -216,18 +231,21 @@ class ExternalScheduler(SchedulerBase):
 
     def reschedule(self, job: JobId | None = None) -> None:
         """The batch system keeps back a job that has yielded, for a while. End that."""
-        known = self._jobs.get(job) if job is not None else None
+        known = self.jobs.get(job) if job is not None else None
         if known is not None and known.state is JobState.QUEUED and known.passed_over:
-            self._orders.append(Reschedule(known.id))
+            self.orders.append(Reschedule(known.id))
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """Nobody foresees anything."""
+
+    def pushed(self, job: JobId) -> int | None:
+        return self.jobs[job].kept.get("pushed") if job in self.jobs else None
 
     # Numbers
 
     def used(self) -> dict[JobState, int]:
         """Return the nodes of ready, holding and running jobs."""
-        jobs = self._jobs.values()
+        jobs = self.jobs.values()
         return {state: sum(job.nodes for job in jobs if job.state is state) for state in WITH_NODES}
 
     @property
@@ -235,11 +253,12 @@ class ExternalScheduler(SchedulerBase):
         """Nodes that no job with a mate has."""
         return max(0, self.nodes - sum(self.used().values()))
 
-    def _keep_own(self, job: JobId, name: str, value: int | None) -> None:
+    def keep_own(self, job: JobId, name: str, value: int | None) -> None:
         """Keep something more of a job; None: nothing."""
-        known = self._jobs[job]
+        known = self.jobs[job]
         others = {other: kept for other, kept in known.kept.items() if other != name}
-        self._jobs[job] = replace(known, kept=others if value is None else others | {name: value})
+        self.jobs[job] = replace(known, kept=others if value is None else others | {name: value})
 
-    def _put(self, job: JobId, state: JobState) -> None:
-        self._jobs[job] = replace(self._jobs[job], state=state)
+    def put(self, job: JobId, state: JobState) -> None:
+        """Let a job be in this state."""
+        self.jobs[job] = replace(self.jobs[job], state=state)

@@ -1,4 +1,4 @@
-"""A batch system whose pairs meet (meet.md): `ExternalScheduler` with slots, and with starts before turn.
+"""What an `ExternalScheduler` holds for pairs that meet (meet.md): slots, and starts before turn.
 
 Quote, Book, Unbook and Claim are orders, and what comes of them is told later. The batch system may offer a job before
 its slot is known here to be booked, or before it is claimed: that offer is kept aside, and the claim finds it.
@@ -7,17 +7,15 @@ its slot is known here to be booked, or before it is claimed: that offer is kept
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from cosched.core.allocation import Allocation
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
-from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
+from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob, Order
 from cosched.core.scheduling.starts import RecentStarts
 
 SOON = 1  # seconds before a slot: an offer that comes then is one at the slot
@@ -43,80 +41,73 @@ class ExternalSettings:
 
     @property
     def meets(self) -> bool:
-        """See ClusterSettings."""
         return self.slots or self.mate_budget > 0
 
 
-def external_scheduler(settings: ExternalSettings) -> ExternalScheduler:
-    """Return the scheduler that stands for a batch system."""
-    if settings.meets:
-        return ExternalMeetingScheduler(settings)
-    return ExternalScheduler(settings.nodes, groups=settings.groups)
+class Holder(Protocol):
+    """What it asks of the scheduler that holds it."""
+
+    settings: ExternalSettings
+    starts: RecentStarts
+    jobs: dict[JobId, ClusterJob]
+    orders: list[Order]
+
+    def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
+        """The batch system has chosen a queued job and its nodes."""
+
+    def put(self, job: JobId, state: JobState) -> None:
+        """Let a job be in this state."""
+
+    def keep_own(self, job: JobId, name: str, value: int | None) -> None:
+        """Keep something more of a job; None: nothing."""
 
 
-class ExternalMeetingScheduler(ExternalScheduler):
-    """See MeetingScheduler."""
+class ExternalMeeting:
+    """See Meeting. A domain that does not meet books nothing."""
 
-    def __init__(self, settings: ExternalSettings) -> None:
-        super().__init__(settings.nodes, groups=settings.groups)
-        self.capabilities = replace(self.capabilities, slots=True)
-        self.settings = settings
-        self.starts = RecentStarts(settings.mate_budget_share)
+    def __init__(self, scheduler: Holder) -> None:
+        self._scheduler = scheduler
+        self.settings = scheduler.settings
+        self.aside: dict[JobId, _Aside] = {}
         self._asked: dict[tuple[JobId, type, bool], SlotOrder] = {}  # to tell later
-        self._aside: dict[JobId, _Aside] = {}
         self._proposing: set[JobId] = set()  # jobs for which an earlier slot is perhaps kept free
         self._turns: dict[JobId, None] = {}  # jobs that could be before their slots; in order
 
     # Jobs in and out
 
-    def submit(self, job: ClusterJob) -> None:
-        super().submit(job)
-        for kind in (Quote, Book, Claim):  # of an earlier job of this id
+    def submit(self, job: JobId) -> None:
+        """What is asked was about an earlier job of this id."""
+        for kind in (Quote, Book, Claim):
             for for_peer in (False, True):
-                self._asked.pop((job.id, kind, for_peer), None)
+                self._asked.pop((job, kind, for_peer), None)
 
-    def leave(self, job: JobId, now: int, how: JobState) -> None:
-        super().leave(job, now, how)
-        self._aside.pop(job, None)
+    def leave(self, job: JobId) -> None:
+        """The job has ended."""
+        self.aside.pop(job, None)
         self._turns.pop(job, None)
         self._proposing.discard(job)
 
-    def requeue(self, job: JobId) -> None:
-        super().requeue(job)
-        self._aside.pop(job, None)
-
     # Offers
 
-    def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
-        """See ExternalScheduler; at its slot a job waits until that is claimed."""
-        if self._keeps_aside(job, now):
-            self._aside[job] = _Aside(nodes, can_yield)
-            return False
-        return super().offer(job, nodes, now, can_yield=can_yield)
+    def keep_aside(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
+        """Keep an offer aside that comes at the job's slot, until that is claimed; return whether it is one."""
+        waits = self._keeps_aside(job, now)
+        if waits:
+            self.aside[job] = _Aside(nodes, can_yield)
+        return waits
 
     def _keeps_aside(self, job: JobId, now: int) -> bool:
         slot = self.slot(job)
         return (job, Book, True) in self._asked or (slot is not None and slot <= now + SOON)
 
-    def keep(self, job: JobId) -> None:
-        """See ExternalScheduler; it may be an offer that was kept aside."""
-        super().keep(job)
-        self._aside.pop(job, None)
-
-    def withdraw(self, job: JobId) -> None:
-        """See ExternalScheduler; it may be an offer that was kept aside."""
-        self._aside.pop(job, None)
-
     def _take_back(self, job: JobId, now: int) -> None:
         """Offer a job whose offer was kept aside, if it has no slot any more for which it could wait."""
-        if job in self._aside and not self._keeps_aside(job, now):
-            kept = self._aside.pop(job)
-            super().offer(job, kept.nodes, now, can_yield=kept.can_yield)
+        if job in self.aside and not self._keeps_aside(job, now):
+            kept = self.aside.pop(job)
+            self._scheduler.offer(job, kept.nodes, now, can_yield=kept.can_yield)
 
-    def next(self, now: int) -> Ready | MayBeEarlier | None:
-        """See Scheduler."""
-        if (ready := super().next(now)) is not None:
-            return ready
+    def next_turn(self, now: int) -> MayBeEarlier | None:
+        """Return the next job that could be before its slot."""
         while self._turns:
             job = next(iter(self._turns))
             del self._turns[job]
@@ -126,55 +117,53 @@ class ExternalMeetingScheduler(ExternalScheduler):
 
     def look_for_earlier(self, now: int) -> None:
         """Nodes are free again: each job with a slot has a turn, in which an earlier one may be agreed on."""
-        self._turns = dict.fromkeys(job for job in self._jobs if self._may_be_earlier(job, now))
+        self._turns = dict.fromkeys(job for job in self._scheduler.jobs if self._may_be_earlier(job, now))
 
     def _may_be_earlier(self, job: JobId, now: int) -> bool:
-        slot, waits = self.slot(job), self._jobs[job].state is JobState.QUEUED and job not in self._proposing
+        slot, known = self.slot(job), self._scheduler.jobs[job]
+        waits = known.state is JobState.QUEUED and job not in self._proposing
         return waits and slot is not None and slot > now + SOON
 
     # What becomes of them
 
-    def start(self, job: JobId, now: int) -> Allocation:
-        """See ExternalScheduler; the batch system takes the slot away by itself."""
-        allocation = super().start(job, now)
-        self._keep_own(job, "slot", None)
-        self._aside.pop(job, None)
+    def start(self, job: JobId, now: int) -> None:
+        """A job starts; the batch system takes the slot away by itself."""
+        self._scheduler.keep_own(job, "slot", None)
+        self.aside.pop(job, None)
         if self.settings.mate_budget:
-            self.starts.count(self._jobs[job].owner, now, self.pushed(job))
-        return allocation
+            known = self._scheduler.jobs[job]
+            self._scheduler.starts.count(known.owner, now, known.kept.get("pushed"))
 
-    def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        super().pass_over(job, now, boost)
-        self._keep_own(job, "pushed", None)
+    def pass_over(self, job: JobId) -> None:
+        """A job gives its nodes back."""
+        self._scheduler.keep_own(job, "pushed", None)
         self._proposing.discard(job)
 
     def may_start_before_turn(self, job: JobId, now: int) -> bool:
         """Return whether a wanted job may start before its turn, by its owner's share."""
-        owner = self._jobs[job].owner
+        owner = self._scheduler.jobs[job].owner
         under_way = sum(other.owner == owner for other in self._before_turn())
-        return self.settings.mate_budget > 0 and self.starts.may_start_before_turn(owner, now, under_way)
+        return self.settings.mate_budget > 0 and self._scheduler.starts.may_start_before_turn(owner, now, under_way)
 
     def _before_turn(self) -> Iterator[ClusterJob]:
         """Return the jobs that have nodes before their turn, and no answer yet."""
-        return (job for job in self._jobs.values() if "pushed" in job.kept and job.state is not JobState.RUNNING)
+        jobs = self._scheduler.jobs.values()
+        return (job for job in jobs if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
         """A wanted job was offered. `seconds`: by how many it pushes the first job; None: it is its turn."""
-        if job in self._jobs:
-            self._keep_own(job, "pushed", seconds)
-
-    def pushed(self, job: JobId) -> int | None:
-        """See OpenScheduler."""
-        return self._jobs[job].kept.get("pushed") if job in self._jobs else None
+        if job in self._scheduler.jobs:
+            self._scheduler.keep_own(job, "pushed", seconds)
 
     # Slots
 
     def slot(self, job: JobId) -> int | None:
         """Return the instant that the job has; None: it has none."""
-        return self._jobs[job].kept.get("slot") if job in self._jobs else None
+        meets, known = self.settings.meets, self._scheduler.jobs.get(job)
+        return known.kept.get("slot") if meets and known is not None else None
 
     def want(self, job: JobId, wanted: bool) -> None:
-        """See MeetingScheduler. Its mate asks again whenever it is ready; until then nothing follows."""
+        """See Meeting. Its mate asks again whenever it is ready; until then nothing follows."""
 
     def quote(self, effect: Quote, now: int) -> Quoted | None:  # noqa: ARG002
         if not effect.for_peer:
@@ -189,25 +178,25 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return None if self._ask(effect) else Claimed(effect.job, None, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler. Here the rules end the job's turn where its slot may not move."""
+        """See Meeting. Here the rules end the job's turn where its slot may not move."""
 
     def unbook(self, job: JobId, now: int) -> None:
-        if job in self._jobs:
-            self._keep_own(job, "slot", None)
-            self._orders.append(Unbook(job))
+        if job in self._scheduler.jobs:
+            self._scheduler.keep_own(job, "slot", None)
+            self._scheduler.orders.append(Unbook(job))
             self._take_back(job, now)
 
     def end_turn(self, job: JobId) -> None:
-        """See MeetingScheduler. The batch system may keep nodes for a proposal that is over now."""
+        """See Meeting. The batch system may keep nodes for a proposal that is over now."""
         if job in self._proposing:
             self._proposing.discard(job)
-            self._orders.append(EndTurn(job))
+            self._scheduler.orders.append(EndTurn(job))
 
     def _ask(self, question: SlotOrder) -> bool:
-        if question.job not in self._jobs:
+        if question.job not in self._scheduler.jobs:
             return False
         self._asked[_key(question)] = question
-        self._orders.append(question)
+        self._scheduler.orders.append(question)
         return True
 
     def awaits(self, question: SlotOrder) -> bool:
@@ -217,19 +206,19 @@ class ExternalMeetingScheduler(ExternalScheduler):
     def answered(self, question: SlotOrder, yes: bool) -> None:
         """What has come of an order for which it waits; it is told to the domain next."""
         del self._asked[_key(question)]
-        known = self._jobs.get(question.job)
+        known = self._scheduler.jobs.get(question.job)
         if known is None or known.state not in (JobState.QUEUED, JobState.READY):
             return
         if isinstance(question, Book):
             if yes:
-                self._keep_own(known.id, "slot", question.at)
+                self._scheduler.keep_own(known.id, "slot", question.at)
         elif isinstance(question, Claim) and yes:
-            self._aside.pop(known.id, None)
-            self._put(known.id, JobState.READY)
+            self.aside.pop(known.id, None)
+            self._scheduler.put(known.id, JobState.READY)
 
     def settled(self, job: JobId, now: int) -> None:
         """The outcome of an order was told: an offer that does not wait for a claim any more is the next."""
-        if job in self._jobs:
+        if job in self._scheduler.jobs:
             self._take_back(job, now)
 
 

@@ -8,22 +8,46 @@ yields would loop for ever.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from typing import Protocol
 
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import ClusterJob
+
+
+class Iterating(Protocol):
+    """What an open iteration asks of the scheduler that holds it."""
+
+    changed: bool  # an iteration is due
+
+    @property
+    def awaited(self) -> JobId | None:
+        """The job for whose answer the open iteration waits; None: for no answer."""
+
+    def __contains__(self, job: JobId) -> bool: ...
+
+    def abandon(self) -> None:
+        """Give up the open iteration; its job keeps its nodes."""
+
+
+class Marked(Protocol):
+    """What it asks of the jobs: when they have yielded and were released."""
+
+    def count_as_of(self, since: int, now: int) -> None:
+        """Yields and releases from the instant `since` on count as of `now`."""
+
+    def passes_over(self, now: int) -> bool:
+        """Return whether some queued job has yielded at this instant."""
 
 
 class OpenIteration:
     """Whether an iteration is due, and what an open one waits for: a part that a scheduler holds."""
 
-    def __init__(self, scheduler: Iterating) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Iterating, jobs: Marked) -> None:
+        self._scheduler, self._jobs = scheduler, jobs
         self.offered: JobId | None = None  # for whose answer the open iteration waits; a scheduler's tables may say it
         self._since = FOREVER  # when the last iteration began that was due to more than a late yield
         self._late_yield = False  # nothing else has made the next iteration due
@@ -32,10 +56,10 @@ class OpenIteration:
         self.kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
         self.have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
 
-    def copy(self, scheduler: Iterating) -> OpenIteration:
+    def copy(self, scheduler: Iterating, jobs: Marked) -> OpenIteration:
         """Return the same once more, for a copy of the scheduler."""
         other = copy(self)
-        other._scheduler, other.kept, other.have_changed = scheduler, dict(self.kept), {}
+        other._scheduler, other._jobs, other.kept, other.have_changed = scheduler, jobs, dict(self.kept), {}
         return other
 
     def begin(self, now: int) -> None:
@@ -45,9 +69,14 @@ class OpenIteration:
         self._late_yield = False
         self._iterations += 1
 
+    def next_event(self, now: int) -> int | None:
+        """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
+        due = self.yielded_at == now and self._scheduler.changed and self._jobs.passes_over(now)
+        return now + 1 if due else None
+
     def prolong(self, since: int, now: int) -> None:
         """Let the instant `since` last until `now`."""
-        self._scheduler.count_as_of(since, now)
+        self._jobs.count_as_of(since, now)
         if self.yielded_at >= since:
             self.yielded_at = now
 
@@ -61,6 +90,12 @@ class OpenIteration:
         if self._scheduler.awaited is not None:
             self._scheduler.abandon()
             self._scheduler.changed = True
+
+    def change_beside(self, job: JobId) -> None:
+        """An iteration is due, for which one that waits for this job's answer goes on."""
+        if self.offered != job:
+            self.interrupt()
+        self._scheduler.changed = True
 
     def answer(self, job: JobId) -> None:
         """The answer about this job has come. If its iteration does not wait for that, another one follows."""
@@ -101,69 +136,3 @@ class OpenIteration:
         """See OpenScheduler: a scheduler notes such jobs in `have_changed`."""
         changed, self.have_changed = self.have_changed, {}
         return [job for job in changed if job in self._scheduler]
-
-
-class Iterating(SchedulerBase, ABC):
-    """A scheduler whose jobs come and go, and which holds an `OpenIteration`."""
-
-    nodes: int
-    now = 0  # the instant, in s
-    changed = False  # an iteration is due; a scheduler's tables may say this, and what is awaited
-
-    def __init__(self) -> None:
-        self.iteration = OpenIteration(self)
-
-    @property
-    def awaited(self) -> JobId | None:
-        """The job for whose answer the open iteration waits; None: for no answer."""
-        return self.iteration.offered
-
-    @abstractmethod
-    def __contains__(self, job: JobId) -> bool: ...
-
-    @abstractmethod
-    def abandon(self) -> None:
-        """Give up the open iteration; its job keeps its nodes."""
-
-    @abstractmethod
-    def count_as_of(self, since: int, now: int) -> None:
-        """Yields and releases from the instant `since` on count as of `now`."""
-
-    @abstractmethod
-    def passes_over(self, now: int) -> bool:
-        """Return whether some queued job has yielded at this instant."""
-
-    def _begin(self, now: int) -> None:
-        self.iteration.begin(now)
-
-    def enter(self, now: int) -> None:
-        """See OpenScheduler."""
-        if now != self.now and self.awaited is not None:
-            self.iteration.prolong(self.now, now)
-        self.now = now
-
-    def next_event(self, now: int) -> int | None:
-        """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
-        return now + 1 if self.iteration.yielded_at == now and self.changed and self.passes_over(now) else None
-
-    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
-        """Run an iteration; an answer that is awaited comes late."""
-        self.iteration.reschedule()
-
-    def take_orders(self) -> tuple[()]:
-        """There is nobody to tell."""
-        return ()
-
-    def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler."""
-        return self.iteration.take_changed() if self.iteration.have_changed else []
-
-    def fits(self, nodes: int) -> bool:
-        """Return whether a job of this size can run at all."""
-        return nodes <= self.nodes
-
-    def rounded(self, nodes: int) -> int:
-        """Return the nodes that a job of this size takes; ValueError if it is larger than the machine."""
-        if nodes > self.nodes:
-            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
-        return nodes

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Self
 
 from cosched.core.allocation import NOT_NOW, Allocation, Gathered, Given
-from cosched.core.effects import Book, Claim, Quote
-from cosched.core.events import NOT_HOLDABLE, Booked, Claimed, NodesLost, Quoted, Ready, Requeued
-from cosched.core.job import JobState, SlotMoves
+from cosched.core.events import NOT_HOLDABLE, NodesLost, Ready, Requeued
+from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.open_iteration import Iterating
+from cosched.core.scheduling.base import SchedulerBase
+from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.plain_job import HOLDING as HOLDING
 from cosched.core.scheduling.plain_job import QUEUED as QUEUED
 from cosched.core.scheduling.plain_job import READY as READY
@@ -27,17 +27,17 @@ from cosched.core.scheduling.starts import RecentStarts
 from cosched.core.story import Why
 
 
-class PlainScheduler(Iterating):
-    """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`; with `slots` also `MeetingScheduler`."""
+class PlainScheduler(SchedulerBase):
+    """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`; with `slots` it plans ahead."""
 
     keeps = frozenset({"lacks", "size"})
 
     def __init__(self, nodes: int, *, slots: bool = False) -> None:
-        super().__init__()
+        self.iteration = OpenIteration(self, self)
         self.capabilities = replace(self.capabilities, slots=slots)
         self.keeps = self.keeps | ({SLOT, MOVES} if slots else set())
         self.nodes = self.free = nodes
-        self.slots = Slots(self)
+        self.meeting = self.slots = Slots(self)
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
         self.busy: dict[JobId, PlainJob] = {}  # those of them that are not queued, in any order
         self._submitted = 0
@@ -87,7 +87,6 @@ class PlainScheduler(Iterating):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """See OpenScheduler."""
         self.iteration.interrupt()
         kept = dict(job.kept)
         size = kept.pop("size", job.nodes)
@@ -106,7 +105,6 @@ class PlainScheduler(Iterating):
         self.changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
-        """See OpenScheduler."""
         self.iteration.interrupt()
         known = self.jobs.pop(job)
         self.slots.drop(known)
@@ -115,7 +113,6 @@ class PlainScheduler(Iterating):
         self.changed = True
 
     def job(self, job: JobId) -> ClusterJob:
-        """See OpenScheduler."""
         known = self.jobs[job]
         return replace(
             known.asked,
@@ -139,7 +136,6 @@ class PlainScheduler(Iterating):
     # Iterations
 
     def next(self, now: int) -> Ready | None:
-        """See Scheduler."""
         if self.iteration.offered is None and (self._going or self.changed):
             if not self._going or self.changed:
                 self._begin(now)
@@ -149,6 +145,9 @@ class PlainScheduler(Iterating):
                 return self._make_ready(job)
             self._going = False
         return None
+
+    def _begin(self, now: int) -> None:
+        self.iteration.begin(now)
 
     def _in_order(self, now: int) -> list[PlainJob]:
         """Return the queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""
@@ -182,23 +181,19 @@ class PlainScheduler(Iterating):
         return Ready(job.asked.id, self.allocation(job), self._hold_limit(job))
 
     def abandon(self) -> None:
-        """See Iterating."""
         self.iteration.offered, self._going = None, False
 
     def count_as_of(self, since: int, now: int) -> None:
-        """See Iterating."""
         for job in self.jobs.values():
             job.passed_over = now + 1 if job.passed_over > since else job.passed_over
             job.released = now if job.released >= since else job.released
 
     def passes_over(self, now: int) -> bool:
-        """See Iterating."""
         return any(job.state is QUEUED and job.passed_over == now + 1 for job in self.jobs.values())
 
     # Answers
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """See Scheduler."""
         self.iteration.answer(job)
         return self._run(self.jobs[job], now)
 
@@ -221,17 +216,14 @@ class PlainScheduler(Iterating):
         self._queue(job)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
-        """See Scheduler."""
         self.iteration.answer(job)
         self._become(self.jobs[job], HOLDING)
         self.jobs[job].expected = until
 
     def ask_again(self, job: JobId) -> None:
-        """See Scheduler."""
         self._become(self.jobs[job], READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
-        """See Scheduler."""
         late, alone = job != self.iteration.offered, not self.changed
         self.iteration.answer(job)
         self._queue(self.jobs[job])
@@ -239,7 +231,6 @@ class PlainScheduler(Iterating):
         self.iteration.yielded(now, late=late, alone=alone)
 
     def release(self, job: JobId, now: int) -> None:
-        """See Scheduler."""
         self.iteration.interrupt()
         self._queue(self.jobs[job])
         self.jobs[job].released = now
@@ -268,14 +259,12 @@ class PlainScheduler(Iterating):
         self.slots.renew()
 
     def take_events(self) -> list[Requeued | NodesLost | Gathered]:
-        """See ElasticScheduler."""
         events, self._events = self._events, []
         return events
 
     # What peers ask for
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
-        """See Scheduler."""
         if not self._would_start(job, now):
             self.want_until(job, wanted_until)
             return NOT_NOW
@@ -293,7 +282,6 @@ class PlainScheduler(Iterating):
         return False
 
     def try_ready(self, job: JobId, now: int) -> Given:
-        """See GroupScheduler."""
         if not self._would_start(job, now):
             return NOT_NOW
         self.iteration.keep(job, changed=self.changed)
@@ -307,77 +295,38 @@ class PlainScheduler(Iterating):
         return ready.allocation
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """See GroupScheduler."""
         due = self.iteration.missed(job) or self.changed
         self._queue(self.jobs[job])
         self.changed = due
 
     def want_until(self, job: JobId, until: int) -> None:
-        """See GroupScheduler."""
         if job in self.jobs:
             self.jobs[job].wanted_until = until
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """See Scheduler."""
         if job in self.jobs:
             self.jobs[job].asked = replace(self.jobs[job].asked, paired=paired)
-
-    # Slots
-
-    def want(self, job: JobId, wanted: bool) -> None:
-        """See MeetingScheduler: nobody starts before their turn."""
-
-    def quote(self, effect: Quote, now: int) -> Quoted:
-        """See MeetingScheduler."""
-        return self.slots.quote(effect, now)
-
-    def book(self, effect: Book, now: int) -> Booked:
-        """See MeetingScheduler."""
-        return self.slots.book(effect, now)
-
-    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler."""
-        self.slots.move(job, moves)
-
-    def unbook(self, job: JobId, now: int) -> None:
-        """See MeetingScheduler."""
-        self.slots.unbook(job, now)
-
-    def claim(self, effect: Claim, now: int) -> Claimed:
-        """See MeetingScheduler."""
-        return self.slots.claim(effect, now)
-
-    def end_turn(self, job: JobId) -> None:
-        """See MeetingScheduler: no iteration waits at such turns."""
-
-    def change_beside(self, job: JobId) -> None:
-        """An iteration is due, for which one that waits for this job's answer goes on."""
-        if self.iteration.offered != job:
-            self.iteration.interrupt()
-        self.changed = True
 
     # Copies, on which it is played what will come (Playable)
 
     def copy(self) -> Self:
-        """See Playable."""
         other = copy(self)
         other.jobs = {id: replace(job, kept=dict(job.kept)) for id, job in self.jobs.items()}
         other.busy = {id: other.jobs[id] for id in self.busy}
-        other.slots, other._given = Slots(other), {}
+        other.meeting = other.slots = Slots(other)
+        other._given = {}
         for job in other.jobs.values():
             other.slots.submit(job)
         other.starts, other._events = RecentStarts(), []
-        other.iteration = self.iteration.copy(other)
+        other.iteration = self.iteration.copy(other, other)
         other.abandon()
         other.changed = True
         return other
 
     def with_nodes(self) -> list[JobId]:
-        """See Playable."""
         return sorted(self.busy, key=lambda id: self.busy[id].number)
 
     def shorten(self, most: int) -> None:
-        """See Playable."""
         for job in self._in_order(self.now)[most:]:
             self._become(job, JobState.CANCELLED)
             del self.jobs[job.asked.id]
@@ -385,9 +334,7 @@ class PlainScheduler(Iterating):
     # Numbers
 
     def in_order(self, now: int) -> list[JobId]:
-        """See OpenScheduler."""
         return [job.asked.id for job in self._in_order(now)]
 
     def used(self) -> dict[JobState, int]:
-        """See OpenScheduler."""
         return {state: sum(job.nodes for job in self.busy.values() if job.state is state) for state in WITH_NODES}

@@ -105,7 +105,7 @@ class Scheduler(Protocol):
     A job that it has chosen is `next`; it keeps its nodes until it is answered by start, hold or pass_over. Whatever a
     scheduler cannot tell at once comes later, as an event (Tried, StartedUnasked, NodesLost).
 
-    What it does to running jobs it tells as an `ElasticScheduler`. One that can plan ahead is a `MeetingScheduler`:
+    What it does to running jobs it tells as an `ElasticScheduler`. One that can plan ahead has a `Meeting`:
     a domain with any other can have no slots, and says so at its start.
     """
 
@@ -187,10 +187,11 @@ class GroupScheduler(Scheduler, Protocol):
 
 
 @runtime_checkable
-class MeetingScheduler(Scheduler, Protocol):
-    """One that starts pairs without holding (meet.md): wanted jobs before their turn, and slots.
+class Meeting(Protocol):
+    """What starts pairs without holding (meet.md): wanted jobs before their turn, and slots.
 
-    Outcomes that it cannot tell at once come later, as events.
+    A part that a scheduler holds as `meeting`, or the scheduler itself. Outcomes that it cannot tell at once come
+    later, as events.
     """
 
     def want(self, job: JobId, wanted: bool) -> None:
@@ -215,10 +216,11 @@ class MeetingScheduler(Scheduler, Protocol):
         """Go on after the turn (MayBeEarlier) of a queued job, if it is its turn."""
 
 
-def planning(scheduler: object) -> MeetingScheduler | None:
-    """Return a scheduler that plans ahead, with its settings; None: it does not, whatever it could do."""
+def planning(scheduler: object) -> Meeting | None:
+    """Return what plans ahead in this scheduler, with its settings; None: nothing does, whatever it could do."""
     able = getattr(scheduler, "capabilities", Capabilities(slots=True)).slots
-    return scheduler if able and isinstance(scheduler, MeetingScheduler) else None
+    meeting = getattr(scheduler, "meeting", None) or scheduler
+    return meeting if able and isinstance(meeting, Meeting) else None
 
 
 class OpenScheduler(Scheduler, Protocol):

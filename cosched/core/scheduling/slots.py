@@ -17,6 +17,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import SlotMoves
 from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.plain_job import QUEUED, READY, RUNNING, PlainJob
 
 SLOT, MOVES = "slot", "slot_moves"  # what is kept of a job
@@ -38,6 +39,7 @@ class Holder(Protocol):
     """What slots ask of the scheduler that holds them."""
 
     nodes: int
+    iteration: OpenIteration
     jobs: dict[JobId, PlainJob]
     busy: dict[JobId, PlainJob]  # those of them that have nodes
 
@@ -52,9 +54,6 @@ class Holder(Protocol):
 
     def make_ready_aside(self, job: PlainJob) -> Allocation:
         """Make a queued job ready, for whose answer no iteration waits."""
-
-    def change_beside(self, job: JobId) -> None:
-        """An iteration is due, for which one that waits for this job's answer goes on."""
 
 
 class Span(NamedTuple):
@@ -94,6 +93,12 @@ class Slots:
         """Nodes were given or taken, or a slot has changed."""
         self._steps = None
 
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See Meeting: nobody starts before their turn."""
+
+    def end_turn(self, job: JobId) -> None:
+        """See Meeting: no iteration waits at such turns."""
+
     # Jobs with slots
 
     def __contains__(self, job: PlainJob) -> bool:
@@ -111,13 +116,11 @@ class Slots:
             self.renew()
 
     def quote(self, effect: Quote, now: int) -> Quoted:
-        """See MeetingScheduler."""
         job = self._waiting(effect.job)
         fit = None if job is None else self._fit(job, max(effect.not_before, now), now)
         return Quoted(effect.job, None if fit is None else fit.at, effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked:
-        """See MeetingScheduler."""
         at, job, allocation = max(effect.at, now), self._waiting(effect.job), None
         fit = None if job is None else self._fit(job, at, now)
         if job is not None and fit is not None and fit.at == at:
@@ -133,13 +136,12 @@ class Slots:
         known = self._scheduler.jobs.get(job)
         return known if known is not None and known.state in (QUEUED, READY) else None
 
-    def move(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See Meeting: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
         if job in self.booked:
             self.booked[job].kept[MOVES] = int(moves)
 
     def unbook(self, job: JobId, now: int) -> None:
-        """See MeetingScheduler."""
         if job in self.booked:
             known = self.booked[job]
             self.drop(known)
@@ -148,10 +150,9 @@ class Slots:
     def _changed(self, job: PlainJob, now: int) -> None:  # noqa: ARG002
         """A slot was set, moved or dropped: an iteration is due, beside one that waits for this job's answer."""
         self.renew()
-        self._scheduler.change_beside(job.asked.id)
+        self._scheduler.iteration.change_beside(job.asked.id)
 
     def claim(self, effect: Claim, now: int) -> Claimed:
-        """See MeetingScheduler."""
         job, allocation = self.booked.get(effect.job), None
         if job is not None and job.state is QUEUED and job.kept[SLOT] <= now and self._is_free_for(job):
             allocation = self._scheduler.make_ready_aside(job)

@@ -8,7 +8,7 @@ from cosched.core.batch_reports import SlotReports
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.turns import in_turn
 from cosched_adapters.batch_system import SlotOnRecord
@@ -19,8 +19,8 @@ GUARDS = "guards"  # what the store calls those that are kept for jobs of the ma
 class OfferedSlots:
     """Those of one domain. Instants are by its clock, but guards by the manager's: in seconds since 1970."""
 
-    def __init__(self, domain: LiveDomain, scheduler: ExternalMeetingScheduler) -> None:
-        self.scheduler = scheduler
+    def __init__(self, domain: LiveDomain, scheduler: ExternalScheduler) -> None:
+        self.scheduler, self.meeting = scheduler, scheduler.meeting
         self._reports = SlotReports(domain.policy, scheduler)
         self.turns = domain.turns
         self._core = domain.core
@@ -47,18 +47,18 @@ class OfferedSlots:
 
     def has_slot(self, job: JobId) -> bool:
         """Return whether the job has a slot."""
-        return self.scheduler.slot(job) is not None
+        return self.meeting.slot(job) is not None
 
     def may_start_before_turn(self, job: JobId) -> bool:
         """Return whether the manager may start a wanted job before its turn."""
-        return job in self.scheduler and self.scheduler.may_start_before_turn(job, self._journal.now)
+        return job in self.scheduler and self.meeting.may_start_before_turn(job, self._journal.now)
 
     # What has come of orders, and what happens
 
     @in_turn
     def pushed(self, job: JobId, seconds: int | None) -> None:
         """A wanted job is offered: what is known of that, before `OfferedJobs.tried`."""
-        self.scheduler.note_push(job, seconds)
+        self.meeting.note_push(job, seconds)
         if self.guards != self._kept:
             self._kept = dict(self.guards)
             self._journal.changes.values[GUARDS] = json.dumps(self.guards)
@@ -81,4 +81,4 @@ class OfferedSlots:
     @in_turn
     def freed(self) -> None:
         """Nodes are free again."""
-        self.scheduler.look_for_earlier(self._journal.now)
+        self.meeting.look_for_earlier(self._journal.now)

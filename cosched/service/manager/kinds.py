@@ -9,7 +9,6 @@ from typing import NamedTuple, cast
 
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import StopsLater
 from cosched.service.domain.live_domain import LiveDomain
@@ -75,7 +74,7 @@ def _offers(system: BatchSystem, parts: ServiceParts) -> tuple[Runner, Queue]:
     domain, announcer, agreed, coupled, tasks, finding, *_ = parts
     scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
     if scheduler.capabilities.slots:
-        offered = OfferedSlots(domain, cast(ExternalMeetingScheduler, scheduler))
+        offered = OfferedSlots(domain, scheduler)
         slots = SlotOrders(offered, cast(MeetingSystem, system), domain.clock, tasks)
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket

@@ -78,7 +78,7 @@ class SlotOrders:
 
     async def _booked(self, order: Book) -> bool:
         at, paired = self._clock.to_wall(order.at), self._slots.paired()
-        return self._slots.scheduler.awaits(order) and await self._system.book(order.job, order.generation, at, paired)
+        return self._slots.meeting.awaits(order) and await self._system.book(order.job, order.generation, at, paired)
 
     async def try_start(self, job: JobId) -> int:
         """Have a wanted job offered for its mate: before its turn, as far as the budget and its owner's share allow."""
@@ -90,7 +90,7 @@ class SlotOrders:
             return 0
         if not slots.may_start_before_turn(job):
             return await self._system.try_start(job)
-        budget = Fraction(slots.scheduler.settings.mate_budget)
+        budget = Fraction(slots.meeting.settings.mate_budget)
         started = await self._system.start_wanted(job, budget, slots.guards, slots.ready())
         slots.pushed(job, started.pushed)
         return started.offer

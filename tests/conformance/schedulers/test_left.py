@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from types import FrameType
 
 import pytest
@@ -28,3 +29,21 @@ def test_what_a_job_has_said_goes_with_it(name, state):
     turn = scheduler.next(2)  # an iteration may remember whose turn was the last
     assert "99" not in scheduler
     assert [known for known in gc.get_referrers(said) if not isinstance(known, FrameType)] == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_is_left_of_many_jobs_that_were_cancelled(name):
+    scheduler = crowded(SUBJECTS[name], 0)
+    known = []
+    for first in range(1000, 1400, 100):
+        for number in range(first, first + 100):
+            scheduler.submit(job(SUBJECTS[name], scheduler, number, 8))
+        for number in range(first, first + 100):
+            scheduler.leave(str(number), 1, JobState.CANCELLED)
+        scheduler.next(1)
+        scheduler.take_changed()
+        gc.collect()
+        known.append(
+            Counter(type(each) for each in gc.get_objects() if str(type(each).__module__).startswith("cosched"))
+        )
+    assert known[1] == known[2] == known[3]

@@ -7,7 +7,7 @@ import pytest
 from cosched.core.allocation import NOT_NOW, Allocation, Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
+from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
 from cosched.core.scheduling.scheduler import ClusterJob
 
@@ -15,7 +15,7 @@ from cosched.core.scheduling.scheduler import ClusterJob
 @pytest.fixture
 def cluster():
     """Eight processors. From 0 on x has them all; it needs two, and would end at 100."""
-    made = FluidMeetingCluster(FluidSettings(8, harvesting=Harvesting.EVEN, slots=True))
+    made = FluidCluster(FluidSettings(8, harvesting=Harvesting.EVEN, slots=True))
     submit(made, "x", 0, 2, 8, 100, paired=False)
     assert started(made, 0) == {"x"}
     return made
@@ -39,11 +39,11 @@ def started(cluster, now: int) -> set[str]:
 
 
 def quoted(cluster, job: str, not_before: int, now: int) -> int | None:
-    return cluster.quote(Quote(job, not_before), now).at
+    return cluster.meeting.quote(Quote(job, not_before), now).at
 
 
 def booked(cluster, job: str, at: int, now: int) -> bool:
-    return cluster.book(Book(job, at, 1), now).allocation is not None
+    return cluster.meeting.book(Book(job, at, 1), now).allocation is not None
 
 
 def test_a_job_that_can_be_had_by_harvest_is_quoted_now(cluster):
@@ -82,15 +82,15 @@ def test_nothing_starts_that_would_leave_a_booked_job_without_its_least(cluster,
 def test_a_booked_job_is_had_at_its_slot_whatever_the_policy_says():
     """ "At `at`, before the iteration, j starts, by harvest if need be, M or not." """
     rules = FluidSettings(8, harvesting=Harvesting.EVEN, level=0, max_harvests=0, slots=True)
-    cluster = FluidMeetingCluster(rules)
+    cluster = FluidCluster(rules)
     submit(cluster, "x", 0, 2, 8, 100, paired=False)
     assert started(cluster, 0) == {"x"}
     submit(cluster, "k", 10, 4, 4, 50, paired=True)
     assert cluster.try_start("k", 10, 0) is NOT_NOW
     assert booked(cluster, "k", 20, 10)
-    assert cluster.claim(Claim("k"), 19).allocation is None
+    assert cluster.meeting.claim(Claim("k"), 19).allocation is None
     cluster.enter(20)
-    assert cluster.claim(Claim("k"), 20).allocation is not None
+    assert cluster.meeting.claim(Claim("k"), 20).allocation is not None
     cluster.take_events()
     assert cluster.start("k", 20).nodes == 4
     assert [(told.job, told.allocation.nodes, told.gave_to) for told in cluster.take_events()] == [("x", 4, "k")]
@@ -98,24 +98,24 @@ def test_a_booked_job_is_had_at_its_slot_whatever_the_policy_says():
 
 def test_a_slot_that_another_job_has_made_impossible_by_its_late_start_is_not_claimed_before_that_one_ends():
     """The core asks again until its patience is over."""
-    cluster = FluidMeetingCluster(FluidSettings(8, slots=True))
+    cluster = FluidCluster(FluidSettings(8, slots=True))
     submit(cluster, "one", 0, 6, 6, 20, paired=True)
     submit(cluster, "two", 0, 4, 4, 20, paired=True)
     assert booked(cluster, "one", 10, 0)
     assert booked(cluster, "two", 30, 0)
     cluster.enter(15)
-    assert cluster.claim(Claim("one"), 15).allocation is not None
+    assert cluster.meeting.claim(Claim("one"), 15).allocation is not None
     cluster.start("one", 15)
     cluster.enter(30)
-    assert cluster.claim(Claim("two"), 30).allocation is None
+    assert cluster.meeting.claim(Claim("two"), 30).allocation is None
     cluster.leave("one", 35, JobState.COMPLETED)
-    assert cluster.claim(Claim("two"), 35).allocation is not None
+    assert cluster.meeting.claim(Claim("two"), 35).allocation is not None
 
 
 @pytest.mark.parametrize(("parabolic", "longest"), [(False, 400), (True, 213)])
 def test_a_job_may_run_as_long_as_it_takes_on_its_least_whatever_it_has(parabolic, longest):
     """Its time limit is that on all nodes that it can use: 100 s on 8; parabolic, 100 (64 + 4) / (2 * 8 * 2) on 2."""
-    cluster = FluidMeetingCluster(FluidSettings(8, slots=True))
+    cluster = FluidCluster(FluidSettings(8, slots=True))
     cluster.submit(ClusterJob("j", 8, 100, 0, paired=False, columns=Malleable(2, parabolic=parabolic)))
     cluster.enter(10)
     allocation = cluster.start(cluster.next(10).job, 10)

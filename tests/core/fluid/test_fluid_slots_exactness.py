@@ -14,7 +14,7 @@ import pytest
 from cosched.core.allocation import Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
+from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
 from tests.core.fluid.test_fluid_trace import settings
@@ -55,7 +55,7 @@ class Side(Protocol):
 
 class Product:
     def __init__(self, nodes: int, rules: Rules, paired: set[int]) -> None:
-        self.cluster = FluidMeetingCluster(replace(settings(nodes, rules), slots=True))
+        self.cluster = FluidCluster(replace(settings(nodes, rules), slots=True))
         self.paired, self.now = paired, 0
         self.here: list[str] = []
 
@@ -72,7 +72,7 @@ class Product:
     def start_booked(self):
         for job, slot in self._slots().items():
             if slot <= self.now:
-                assert self.cluster.claim(Claim(job), self.now).allocation is not None
+                assert self.cluster.meeting.claim(Claim(job), self.now).allocation is not None
                 self.cluster.start(job, self.now)
 
     def _submit(self, job: Job) -> None:
@@ -91,13 +91,13 @@ class Product:
                 self.cluster.start(ready.job, self.now)
 
     def quote(self, job, not_before):
-        return self.cluster.quote(Quote(str(job), not_before), self.now).at
+        return self.cluster.meeting.quote(Quote(str(job), not_before), self.now).at
 
     def book(self, job, at):
-        return self.cluster.book(Book(str(job), at, 1), self.now).allocation is not None
+        return self.cluster.meeting.book(Book(str(job), at, 1), self.now).allocation is not None
 
     def unbook(self, job):
-        self.cluster.unbook(str(job), self.now)
+        self.cluster.meeting.unbook(str(job), self.now)
 
     def waiting(self):
         queued = [job for job in self.here if self.cluster.job(job).state is JobState.QUEUED]

@@ -17,14 +17,13 @@ from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.meeting import fluid_cluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 from tests.tiers import seeds
 
 
 def a_cluster(nodes: int = 4, **rules) -> FluidCluster:
-    cluster = fluid_cluster(FluidSettings(nodes, **rules))
+    cluster = FluidCluster(FluidSettings(nodes, **rules))
     cluster.lag()
     return cluster
 
@@ -176,13 +175,13 @@ def test_a_slot_is_claimed_once_the_nodes_are_left():
     submit(cluster, "long", 1, 4)
     runs(cluster, "long", 0)
     submit(cluster, "k", 2, 2, 10, paired=True)
-    assert cluster.book(Book("k", 20, 1), 10).allocation is not None
-    cluster.move_slot("k", 3)
+    assert cluster.meeting.book(Book("k", 20, 1), 10).allocation is not None
+    cluster.meeting.move_slot("k", 3)
     cluster.enter(20)
-    assert cluster.claim(Claim("k"), 20).allocation is None
+    assert cluster.meeting.claim(Claim("k"), 20).allocation is None
     assert shrunk(cluster) == [("long", 2, "k")]
     cluster.uses("long", 2)
-    assert cluster.claim(Claim("k"), 21).allocation.nodes == 2
+    assert cluster.meeting.claim(Claim("k"), 21).allocation.nodes == 2
 
 
 def test_a_mate_that_asks_and_cannot_start_again_and_again_waits_longer_each_time(cluster):

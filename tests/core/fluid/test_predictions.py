@@ -14,7 +14,6 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.fluid import rows
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.machine import FluidTrace
-from cosched.core.scheduling.fluid.meeting import fluid_cluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -187,7 +186,7 @@ def test_what_cannot_be_counted_is_refused_and_changes_nothing(job, table, reaso
 
 
 def test_where_slots_are_promised_times_do_not_change():
-    cluster = fluid_cluster(FluidSettings(2, slots=True))
+    cluster = FluidCluster(FluidSettings(2, slots=True))
     cluster.submit(ClusterJob("1", 2, 9, 0, paired=False, columns=Malleable(1)))
     with pytest.raises(ValueError, match="the slots here count with the times that were known before"):
         cluster.predict("1", TABLE, 4)
@@ -204,7 +203,7 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
         cluster.predict(job, Table((number + 4, 3, 2, 1), (0, 0, 0, 0)), number)
         assert Share(*cluster.job(job).kept["share"]) == Share(4, 100 << 38, number, number, number, 0, number + 1)
         cluster.leave(job, number, JobState.COMPLETED)
-        assert len(cluster._rows.state.speeds) == len(cluster._rows.state.costs) == 0
+        assert len(cluster.rows.state.speeds) == len(cluster.rows.state.costs) == 0
 
 
 def test_the_times_of_others_stay_when_a_job_that_has_told_leaves():
@@ -220,10 +219,10 @@ def test_the_times_of_others_stay_when_a_job_that_has_told_leaves():
         cluster.predict(str(number), tables[number], 9)
     for number in range(0, 8, 2):
         cluster.leave(str(number), 9, JobState.COMPLETED)
-        for other in sorted(map(int, cluster._rows._row)):
-            row, sizes = cluster._rows[str(other)], range(8 - other % 4, 9)
+        for other in sorted(map(int, cluster.rows._row)):
+            row, sizes = cluster.rows[str(other)], range(8 - other % 4, 9)
             speeds = [-(-min(tables[other].times) * 2**38 // time) for time in tables[other].times]
-            assert [cluster._rows._speed(row, nodes) for nodes in sizes] == (speeds if other in tables else [*sizes])
+            assert [cluster.rows._speed(row, nodes) for nodes in sizes] == (speeds if other in tables else [*sizes])
 
 
 def test_a_job_that_tells_again_and_again_takes_no_more_memory():
@@ -236,5 +235,5 @@ def test_a_job_that_tells_again_and_again_takes_no_more_memory():
         cluster.enter(now)
         cluster.predict("1", Table((1000 + now, *[1000] * 999), (0,) * 1000), now)
         assert cluster.next(now) is None
-    assert len(cluster._rows.state.speeds) == len(cluster._rows.state.costs) == 1000
+    assert len(cluster.rows.state.speeds) == len(cluster.rows.state.costs) == 1000
     assert Share(*cluster.job("1").kept["share"]) == Share(1000, 801 << 38, 199, 0, 0, 0, 1)

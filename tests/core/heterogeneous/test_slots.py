@@ -50,11 +50,11 @@ def yields(scheduler, job: str, now: int) -> None:
 
 
 def quoted(scheduler, job: str, not_before: int, now: int = 0) -> int | None:
-    return scheduler.quote(Quote(job, not_before), now).at
+    return scheduler.meeting.quote(Quote(job, not_before), now).at
 
 
 def booked(scheduler, job: str, at: int, now: int = 0) -> bool:
-    return scheduler.book(Book(job, at, 1), now).allocation is not None
+    return scheduler.meeting.book(Book(job, at, 1), now).allocation is not None
 
 
 def test_a_slot_is_where_the_job_would_end_first(scheduler):
@@ -73,12 +73,12 @@ def test_the_hole_before_a_slot_is_for_what_ends_in_time(scheduler):
     assert booked(scheduler, "1", 15)
     submit(scheduler, "2")
     submit(scheduler, "3")
-    scheduler.move_slot("1", SlotMoves.NEVER)
+    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
     assert starts(scheduler, 1) == ["2"]
     scheduler.leave("2", 9, JobState.COMPLETED)
     assert starts(scheduler, 9) == [], "job 3 would run over the slot"
     scheduler.enter(15)
-    assert scheduler.claim(Claim("1"), 15).allocation is not None
+    assert scheduler.meeting.claim(Claim("1"), 15).allocation is not None
     scheduler.start("1", 15)
     scheduler.leave("1", 25, JobState.COMPLETED)
     assert starts(scheduler, 25) == ["3"]
@@ -97,12 +97,12 @@ def test_a_slot_is_claimed_only_when_it_has_come_and_its_machines_are_free(sched
     assert starts(scheduler, 0) == ["1"]
     submit(scheduler, "2", paired=True)
     assert booked(scheduler, "2", 10)
-    assert scheduler.claim(Claim("2"), 9).allocation is None
+    assert scheduler.meeting.claim(Claim("2"), 9).allocation is None
     scheduler.enter(10)
-    assert scheduler.claim(Claim("2"), 10).allocation is None, "job 1 runs late"
+    assert scheduler.meeting.claim(Claim("2"), 10).allocation is None, "job 1 runs late"
     scheduler.leave("1", 11, JobState.COMPLETED)
     scheduler.enter(11)
-    assert scheduler.claim(Claim("2"), 11).allocation.where == ("a",)
+    assert scheduler.meeting.claim(Claim("2"), 11).allocation.where == ("a",)
 
 
 def test_a_low_job_with_a_slot_counts_as_medium(scheduler):
@@ -110,10 +110,10 @@ def test_a_low_job_with_a_slot_counts_as_medium(scheduler):
     submit(scheduler, "1", priority=LOW, paired=True)
     yields(scheduler, "1", 0)
     assert booked(scheduler, "1", 5)
-    scheduler.move_slot("1", SlotMoves.NEVER)
+    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
     submit(scheduler, "2", priority=HIGH, now=1)
     assert starts(scheduler, 1) == []
-    scheduler.unbook("1", 1)
+    scheduler.meeting.unbook("1", 1)
     submit(scheduler, "3", priority=HIGH, now=1)
     assert starts(scheduler, 1) == ["2"]
 
@@ -122,6 +122,6 @@ def test_a_job_before_a_slot_holds_no_longer_than_it_can(scheduler):
     submit(scheduler, "1", paired=True)
     yields(scheduler, "1", 0)
     assert booked(scheduler, "1", 30)
-    scheduler.move_slot("1", SlotMoves.NEVER)
+    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
     submit(scheduler, "2", paired=True, now=1)
     assert scheduler.next(1).hold_limit == 20

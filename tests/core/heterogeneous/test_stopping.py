@@ -110,13 +110,13 @@ def test_after_a_restart_it_is_known_which_runs_have_still_to_end(site):
 
 def test_a_slot_is_claimed_once_nothing_is_left_of_the_run_that_it_stops():
     site = with_a_pair(a_site(slots=True))
-    assert site.book(Book("k", 30, 1), 10).allocation is not None
-    site.move_slot("k", SlotMoves.NEVER)
+    assert site.meeting.book(Book("k", 30, 1), 10).allocation is not None
+    site.meeting.move_slot("k", SlotMoves.NEVER)
     site.enter(30)
-    assert site.claim(Claim("k"), 30).allocation is None
+    assert site.meeting.claim(Claim("k"), 30).allocation is None
     assert stopped(site) == ["low"]
     site.uses("low", 0)
-    assert site.claim(Claim("k"), 31).allocation is not None
+    assert site.meeting.claim(Claim("k"), 31).allocation is not None
 
 
 def test_the_end_of_a_job_is_that_of_its_run(site):

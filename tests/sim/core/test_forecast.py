@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from cosched.core.effects import Book, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
 from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee, foresee_with
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
@@ -70,7 +69,7 @@ def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]
         while (ready := cluster.next(now)) is not None:
             cluster.start(ready.job, now)
             heapq.heappush(ends, (now + int(work.requested[int(ready.job)]), int(ready.job)))
-    queued = {job for job in cluster.jobs() if cluster.job(job).state is JobState.QUEUED}
+    queued = {job for job in list(cluster.rows.row) if cluster.job(job).state is JobState.QUEUED}
     return starts_of(foresee(cluster, last)), {job: truth[int(job)] for job in queued}
 
 
@@ -84,7 +83,7 @@ def machine_of(cluster: OpenCluster):
 @given(jobs=JOBS, policy=st.sampled_from([*POLICIES]), meets=st.booleans())
 def test_without_further_jobs_and_with_exact_run_times_it_is_the_true_start(pool, backfill, jobs, policy, meets):
     exact = [(submit, nodes, run, 0) for submit, nodes, run, _ in jobs]
-    cluster = open_cluster(meeting(backfill, pool, policy) if meets else machine(policy, backfill, pool))
+    cluster = OpenCluster(meeting(backfill, pool, policy) if meets else machine(policy, backfill, pool))
     expected, true = expected_and_true(cluster, exact)
     assert expected == true
 
@@ -92,24 +91,29 @@ def test_without_further_jobs_and_with_exact_run_times_it_is_the_true_start(pool
 @settings(max_examples=20, deadline=None)
 @given(jobs=JOBS, policy=st.sampled_from([*POLICIES]))
 def test_it_changes_nothing(jobs, policy):
-    cluster = open_cluster(meeting("easy", "flat", policy))
+    cluster = OpenCluster(meeting("easy", "flat", policy))
     now = 70
     for number, (submit, nodes, requested, _) in enumerate(sorted(jobs)):
         cluster.submit(ClusterJob(str(number), nodes, requested, submit, paired=True))
     cluster.enter(now)
     ready = cluster.next(now)
-    before = [cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited
+    before = [cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free, cluster.awaited
     starts = list(foresee(cluster, now))
-    assert {each.job for each in starts} == set(cluster.jobs())
+    assert {each.job for each in starts} == set(cluster.rows.row)
     assert starts[0] == Foreseen(ready.job, now)
-    assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited) == before
+    assert (
+        [cluster.job(job) for job in cluster.rows.row],
+        cluster.used(),
+        cluster.free,
+        cluster.awaited,
+    ) == before
 
 
 @pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])
 @settings(max_examples=20, deadline=None)
 @given(jobs=JOBS, policy=st.sampled_from([*POLICIES]), meets=st.booleans())
 def test_a_job_that_is_not_submitted_would_start_as_if_it_were(pool, jobs, policy, meets):
-    cluster = open_cluster(meeting("easy", pool, policy) if meets else machine(policy, "easy", pool))
+    cluster = OpenCluster(meeting("easy", pool, policy) if meets else machine(policy, "easy", pool))
     now = 70
     *others, (_, nodes, requested, _) = sorted(jobs)
     for number, (submit, size, limit, _) in enumerate(others):
@@ -117,10 +121,10 @@ def test_a_job_that_is_not_submitted_would_start_as_if_it_were(pool, jobs, polic
     cluster.enter(now)
     while (ready := cluster.next(now)) is not None:
         cluster.start(ready.job, now)
-    before = [cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free
+    before = [cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free
     more = ClusterJob("more", cluster.rounded(nodes), requested, now, paired=False)
     would = starts_of(foresee_with(cluster, more, now).starts())
-    assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free) == before
+    assert ([cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free) == before
     cluster.submit(more)
     assert starts_of(foresee(cluster, now)) == would
 
@@ -152,12 +156,12 @@ def test_a_hold_ends_in_time_or_never():
 
 
 def test_a_slot_is_kept():
-    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    cluster = OpenCluster(meeting("easy", "flat"))
     submitted(cluster, 8, 8)
     cluster.enter(0)
     cluster.reschedule()
-    at = cluster.quote(Quote("2", 50), 0).at
-    assert cluster.book(Book("2", at, 1), 0).allocation is not None
+    at = cluster.meeting.quote(Quote("2", 50), 0).at
+    assert cluster.meeting.book(Book("2", at, 1), 0).allocation is not None
     assert starts_of(foresee(cluster, 0)) == {"1": 0, "2": 50}
 
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
@@ -23,15 +22,15 @@ def use_kernels() -> None:
 
 def use_kernels_of_meeting() -> None:
     """Use those of a domain whose pairs meet."""
-    cluster = OpenMeetingCluster(replace(_SMALL, mate_budget=Decimal(1), slots=True))
+    cluster = OpenCluster(replace(_SMALL, mate_budget=Decimal(1), slots=True))
     _use(cluster)
     cluster.submit(_job("5"))
     cluster.next(6)
     cluster.reschedule()
-    cluster.quote(Quote("5", 6), 6)
+    cluster.meeting.quote(Quote("5", 6), 6)
     cluster.pass_over("5", 6, 1.0)
-    cluster.book(Book("5", 7, 1), 6)
-    cluster.claim(Claim("5"), 7)
+    cluster.meeting.book(Book("5", 7, 1), 6)
+    cluster.meeting.claim(Claim("5"), 7)
 
 
 def _use(cluster: OpenCluster) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.allocation import Malleable, Table
+from cosched.core.allocation import Allocation, Malleable, Table
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.fluid.kernels import progress
-from cosched.core.scheduling.fluid.kernels.state import Fluid
+from cosched.core.scheduling.fluid.kernels import progress, promises
+from cosched.core.scheduling.fluid.kernels.state import QUEUED, Fluid
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, make_state
 from cosched.core.scheduling.fluid.models import MAX_RUN, Curves, told
 from cosched.core.scheduling.fluid.settings import FluidSettings
@@ -25,6 +25,10 @@ Ints = NDArray[np.int64]
 FIRST_ROWS = 256
 SPARE = 8  # times as many rows as jobs: so many are given back
 OF_SHARE = ("procs", "left", "since", "resume", "start", "harvests", "place")  # the columns of Share
+GONE = ClusterJob("", 0, 0, 0, paired=False)  # in the rows of jobs that have left
+# What a start changes of a queued job, whatever it was before.
+UNSTARTED = dict.fromkeys(("procs", "left", "since", "resume", "expected", "harvests"), 0)
+UNSTARTED |= {"start": NONE, "end": NONE, "state": QUEUED}
 LEFT_QUEUE = JobState.RUNNING  # this state and all after it
 
 
@@ -40,8 +44,7 @@ class Rows:
 
     def _use(self, state: Fluid) -> None:
         self.state, self.machine = state, state.machine[0]
-        copied = Fluid(*(np.empty_like(array) for array in state))
-        self._copy = copied._replace(speeds=state.speeds, costs=state.costs)
+        self._lists, self._log = np.empty_like(state.lists), np.empty_like(state.log)  # of dry runs
         self.jobs = state.jobs[: len(self._job)]  # some have left
 
     # Jobs in and out
@@ -136,7 +139,7 @@ class Rows:
         row = self._row.pop(job)
         if job in self._curves:
             self._forget_curve(job, row)
-        self._job[row] = ClusterJob(job, 0, 0, 0, paired=False)  # what it has said is dropped with it
+        self._job[row] = GONE  # what it has said is dropped with it
         return row
 
     def tidy(self) -> None:
@@ -176,6 +179,10 @@ class Rows:
         """Return the job of this row."""
         return self._job[row].id
 
+    def at_least(self, row: int, start: int = 0) -> Allocation:
+        """Return what a job has at least when it starts."""
+        return Allocation(int(self.jobs["least"][row]), start)
+
     def read(self, job: JobId) -> ClusterJob:
         """Return all that is known of a job."""
         row = self._row[job]
@@ -192,16 +199,51 @@ class Rows:
             kept=_own(record, state),
         )
 
+    # Yields and releases (OpenIteration)
+
+    def count_as_of(self, since: int, now: int) -> None:
+        """Let yields and releases from the instant `since` on count as of `now`."""
+        jobs, machine = self.jobs, self.machine
+        jobs["passed_over"][jobs["passed_over"] > since] = now + 1
+        jobs["released"][jobs["released"] >= since] = now
+        if machine["released_at"] >= since:
+            machine["released_at"] = now
+
+    def passes_over(self, now: int) -> bool:
+        """Return whether some queued job has yielded at this instant."""
+        return bool(((self.jobs["passed_over"] == now + 1) & (self.jobs["state"] == JobState.QUEUED)).any())
+
     # What kernels need and tell
 
+    def would_start(self, row: int, now: int) -> bool:
+        """Return whether an iteration starts this job, if other paired jobs are passed over.
+
+        It is played on the state itself, and undone: queued jobs are passed over and start, running ones are resized.
+        """
+        state, machine = self.state, self.state.machine.copy()
+        running = state.running[: int(self.machine["running"])].copy()
+        had, marks = self.jobs[running], {name: self.jobs[name].copy() for name in ("passed_over", "slot")}
+        state.machine["planned_for"] = NONE
+        starts = bool(promises.would_start(self._aside(), row, now))
+        started = state.running[len(running) : int(self.machine["running"])]
+        for name, value in UNSTARTED.items():
+            self.jobs[name][started] = value
+        self.jobs[running] = had
+        for name, values in marks.items():
+            self.jobs[name] = values
+        state.machine[:] = machine
+        return starts
+
+    def _aside(self) -> Fluid:
+        """Return the state for a dry run, with lists of its own; no harvest is planned in these."""
+        return self.state._replace(lists=self._lists, log=self._log)
+
     def copied(self) -> Fluid:
-        """Return a copy of the state, for a dry run; no harvest is planned there."""
-        state, copy, machine = self.state, self._copy, self.machine
-        copy.machine[:] = state.machine
+        """Return a copy of the state, for a dry run that goes on to the ends of jobs; no harvest is planned there."""
+        state, queued = self._aside(), self.state.queue[: len(self._job)]
+        copy = state._replace(jobs=self.jobs.copy(), queue=queued.copy(), running=state.running.copy())
+        copy = copy._replace(machine=state.machine.copy())
         copy.machine["planned_for"] = NONE
-        used = {"jobs": len(self._job), "queue": machine["queued"], "running": machine["running"]}
-        for name, count in used.items():
-            getattr(copy, name)[:count] = getattr(state, name)[:count]
         return copy
 
     def take_log(self) -> Iterator[tuple[int, ...]]:

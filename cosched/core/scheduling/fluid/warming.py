@@ -9,7 +9,6 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
-from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 
@@ -39,9 +38,10 @@ def use_kernels() -> None:
 
 def use_kernels_of_slots() -> None:
     """Use those that jobs need which have slots."""
-    cluster = FluidMeetingCluster(FluidSettings(2, slots=True))
+    cluster = FluidCluster(FluidSettings(2, slots=True))
     cluster.submit(ClusterJob("1", 2, 9, 0, paired=True, columns=Malleable(1)))
-    cluster.quote(Quote("1", 1), 0)
-    cluster.book(Book("1", 1, 1), 0)
-    cluster.claim(Claim("1"), 1)
+    assert cluster.meeting is not None
+    cluster.meeting.quote(Quote("1", 1), 0)
+    cluster.meeting.book(Book("1", 1, 1), 0)
+    cluster.meeting.claim(Claim("1"), 1)
     cluster.start("1", 1)

@@ -1,4 +1,4 @@
-"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): a `core.scheduling.scheduler.MeetingScheduler`.
+"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): a `core.scheduling.scheduler.OpenScheduler`.
 
 It holds its commitments, the lines in which they start, the machines that change hands, and the slots.
 """
@@ -42,7 +42,7 @@ class Heterogeneous(PlainScheduler):
         self.commitments = Commitments(settings, self.note)
         resources = self.commitments.resources
         self.run_times = resources.run_times
-        self.slots = MachineSlots(self)
+        self.meeting = self.slots = MachineSlots(self)
         self._handover = Handover(resources.index, resources.names)
         parts = self.commitments, self._handover, self.slots
         self._lines = Lines(self.jobs, *parts, self._make_room, preemptive=site.preemptive)
@@ -55,7 +55,6 @@ class Heterogeneous(PlainScheduler):
     # Jobs in and out
 
     def check(self, job: ClusterJob) -> None:
-        """See OpenScheduler."""
         self.commitments.check(job)
 
     def submit(self, job: ClusterJob) -> None:
@@ -68,11 +67,9 @@ class Heterogeneous(PlainScheduler):
             self.slots.drop(known)
 
     def learn(self, job: JobId, seconds: int) -> None:
-        """See OpenScheduler."""
         self.commitments.learn(self.jobs[job], seconds)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See OpenScheduler."""
         self._gives_back(job)
         self._handover.vain.forget(job)
         self.commitments.plan.loose |= job in self.slots.booked
@@ -100,13 +97,11 @@ class Heterogeneous(PlainScheduler):
     # Passes
 
     def enter(self, now: int) -> None:
-        """See OpenScheduler."""
         super().enter(now)
         if self._site.quantum and (due := self.commitments.due) is not None and due <= now:
             self.reschedule()
 
     def next_event(self, now: int) -> int | None:
-        """See OpenScheduler."""
         instants = [super().next_event(now), self.commitments.due]
         return min((at for at in instants if at is not None and at > now), default=None)
 
@@ -192,11 +187,9 @@ class Heterogeneous(PlainScheduler):
         return self._handover.none_leaves(self.commitments.members(job))
 
     def stop_later(self, may: Callable[[JobId], bool]) -> None:
-        """See StopsLater."""
         self._handover.may_stop_later = may
 
     def stops_others(self, job: JobId) -> bool:
-        """See StopsLater."""
         known = self.jobs.get(job)
         return known is not None and known.state is READY and bool(self._givers(known))
 
@@ -240,11 +233,9 @@ class Heterogeneous(PlainScheduler):
         return replace(allocation, ends_by=now + max(job.asked.requested, self.duration(job)))
 
     def duration(self, job: PlainJob) -> int:
-        """See PlainScheduler."""
         return self.commitments.of(job).seconds
 
     def allocation(self, job: PlainJob) -> Allocation:
-        """See PlainScheduler."""
         resources, commitment = self.commitments.resources, self.commitments.of(job)
         where = tuple(resources.names[machine] for machine in self.commitments.members(job))
         stated = resources.stated(self.commitments.says(job).job_class, commitment.resource)
@@ -254,29 +245,24 @@ class Heterogeneous(PlainScheduler):
     # Answers
 
     def hold(self, job: JobId, now: int, until: int) -> None:
-        """See Scheduler."""
         super().hold(job, now, until)
         self.commitments.settle(self.jobs[job], now)
 
     def ask_again(self, job: JobId) -> None:
-        """See Scheduler."""
         super().ask_again(job)
         self.commitments.settle(self.jobs[job], self.now)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """See Scheduler."""
         super().pass_over(job, now, boost)
         self._gives_back(job)
         self.commitments.note_set_back(self.jobs[job])
 
     def release(self, job: JobId, now: int) -> None:
-        """See Scheduler."""
         super().release(job, now)
         self._gives_back(job)
         self.commitments.note_set_back(self.jobs[job])
 
     def give_back(self, job: JobId, now: int) -> None:
-        """See GroupScheduler."""
         super().give_back(job, now)
         self._gives_back(job)
 
@@ -286,7 +272,6 @@ class Heterogeneous(PlainScheduler):
         self.commitments.go_home(job, self.now)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """See Scheduler."""
         super().count_paired(job, paired)
         if job in self.jobs:
             self.commitments.settle(self.jobs[job], self.now)
@@ -305,11 +290,9 @@ class Heterogeneous(PlainScheduler):
     # Numbers
 
     def counts(self) -> Mapping[str, Any]:
-        """See OpenScheduler."""
         return dict(self._counts)
 
     kept_of_domain = counts
 
     def recall(self, kept: Mapping[str, Any]) -> None:
-        """See OpenScheduler."""
         self._counts = dict(kept)

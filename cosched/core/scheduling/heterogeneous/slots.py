@@ -46,7 +46,6 @@ class MachineSlots(Slots):
     _scheduler: MachinesHolder
 
     def drop(self, job: PlainJob) -> None:
-        """See Slots."""
         commitment = self._scheduler.commitments.plan.of(job.asked.id)
         if job.asked.id in self.booked and commitment is not None:
             commitment.slot = 0
@@ -134,6 +133,5 @@ class MachineSlots(Slots):
         return now + seconds <= self._next_slot(job, members, now)
 
     def hold_limit(self, job: PlainJob, now: int) -> int:
-        """See Slots."""
         slot = self._next_slot(job, self._scheduler.commitments.members(job), now)
         return FOREVER if slot == FOREVER else slot - self._scheduler.duration(job)

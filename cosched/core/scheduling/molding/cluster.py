@@ -106,7 +106,6 @@ class Molding(PlainScheduler):
         self._last = None
 
     def _choose(self, now: int) -> PlainJob | None:  # noqa: ARG002
-        """See PlainScheduler."""
         machine, last = self._machine, self._last
         if last is not None and last.state is not QUEUED:
             machine.take(last.asked.id, last.size, last.expected)
@@ -153,7 +152,6 @@ class Molding(PlainScheduler):
         return job.asked.id == tried or not (job.asked.paired or job.passed_over == now + 1)
 
     def copy(self) -> Self:
-        """See Playable."""
         other = super().copy()
         other._past = copy(self._past)
         other._molded = {id: copy(job) for id, job in self._molded.items()}

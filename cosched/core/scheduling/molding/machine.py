@@ -48,6 +48,8 @@ HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}
 
 
 FIRST_ROWS = 256
+SPARE = 8  # times as many rows as jobs: so many are given back
+GONE = Molded("", 1, 1, 0, None, 1, 1)  # in the rows of jobs that have left
 
 
 class Running(NamedTuple):
@@ -152,10 +154,7 @@ class Machine:
         """A job is submitted."""
         entries = _entries([job])
         if len(self._jobs) == len(self._state.jobs) or self._entries + entries > len(self._state.times):
-            queued = [known.id for row, known in enumerate(self._jobs) if self._queued[row]]
-            self._renew([*(self._jobs[row] for row in self._row.values()), job])
-            for id in queued:
-                self.queue(id, queued=True)
+            self._tidy(job)
             return
         fill(self._state, len(self._jobs), [job], self._entries)
         self._entries += entries
@@ -165,7 +164,16 @@ class Machine:
     def remove(self, job: JobId) -> None:
         """A job has left."""
         self.queue(job, queued=False)
-        del self._row[job]
+        self._jobs[self._row.pop(job)] = GONE
+        if len(self._state.jobs) > max(FIRST_ROWS, SPARE * len(self._row)):
+            self._tidy()
+
+    def _tidy(self, *more: Molded) -> None:
+        """Make rows for the jobs that have not left, and for these."""
+        queued = [known.id for row, known in enumerate(self._jobs) if self._queued[row]]
+        self._renew([*(self._jobs[row] for row in self._row.values()), *more])
+        for id in queued:
+            self.queue(id, queued=True)
 
     def queue(self, job: JobId, *, queued: bool) -> None:
         """Whether the job is queued."""

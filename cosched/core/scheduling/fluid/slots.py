@@ -1,4 +1,4 @@
-"""The fluid scheduler of a domain whose jobs have slots: a `core.scheduling.scheduler.MeetingScheduler` (fluid.md).
+"""The slots of the jobs of a fluid domain (fluid.md): a part that its scheduler holds.
 
 Nobody starts before their turn here, so jobs are not wanted. A booked job may start before its slot, at its turn.
 """
@@ -9,43 +9,39 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.gathering import Gathering
 from cosched.core.scheduling.fluid.kernels import booking, forecast, harvest, promises
-from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.fluid.rows import Rows
+from cosched.core.scheduling.fluid.sizes import Sizes
+from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import ClusterJob
 
 WAITING = (JobState.QUEUED, JobState.READY)
 
 
-def fluid_cluster(settings: FluidSettings) -> FluidCluster:
-    """Return the fluid scheduler with these settings, whose jobs come and go."""
-    return (FluidMeetingCluster if settings.slots else FluidCluster)(settings)
+class FluidSlots:
+    """See Meeting."""
 
-
-class FluidMeetingCluster(FluidCluster):
-    """Processors, queue, running jobs and slots."""
-
-    capabilities = Capabilities(resize=True, slots=True)
+    def __init__(self, rows: Rows, gathering: Gathering, sizes: Sizes, iteration: OpenIteration) -> None:
+        """Its scheduler holds all of these."""
+        self._rows, self._gathering, self._sizes, self._iteration = rows, gathering, sizes, iteration
 
     def submit(self, job: ClusterJob) -> None:
-        """See FluidCluster."""
-        super().submit(job)
+        """A job may have a slot from before a restart."""
         if "slot" in job.kept:
             booking.book(self._rows.state, self._rows[job.id], job.kept["slot"])
             self.move_slot(job.id, SlotMoves(job.kept.get("slot_moves", SlotMoves.BY_ITSELF)))
 
-    def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See FluidCluster."""
+    def leave(self, job: JobId) -> None:
+        """The job has no slot any more."""
         booking.unbook(self._rows.state, self._rows[job])
-        super().leave(job, now, how)
 
     def want(self, job: JobId, wanted: bool) -> None:
-        """See MeetingScheduler: nobody starts before their turn."""
+        """See Meeting: nobody starts before their turn."""
 
     def quote(self, effect: Quote, now: int) -> Quoted:
-        """See MeetingScheduler. `now` is firm; a later instant can be booked, if nothing more is submitted before."""
+        """See Meeting. `now` is firm; a later instant can be booked, if nothing more is submitted before."""
         at = self._first_instant(effect.job, max(effect.not_before, now), now) if self._waits(effect.job) else NONE
         return Quoted(effect.job, None if at == NONE else at, effect.for_peer)
 
@@ -60,34 +56,32 @@ class FluidMeetingCluster(FluidCluster):
         return int(booking.first_bookable(self._rows.state, row, at, now))
 
     def book(self, effect: Book, now: int) -> Booked:
-        """See MeetingScheduler."""
         at = max(effect.at, now)
         booked = self._waits(effect.job) and bool(booking.can_book(self._rows.state, self._rows[effect.job], at, now))
         if booked:
             booking.book(self._rows.state, self._rows[effect.job], at)
-            self._note_change(effect.job)
-        allocation = self._least(self._rows[effect.job], at) if booked else None
+            self._iteration.change_beside(effect.job)
+        allocation = self._rows.at_least(self._rows[effect.job], at) if booked else None
         return Booked(effect.job, effect.at, effect.generation, allocation, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
+        """See Meeting: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
         if job in self._rows:
             self._rows.jobs["moves"][self._rows[job]] = moves
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """See MeetingScheduler."""
         if job in self._rows:
             booking.unbook(self._rows.state, self._rows[job])
-            self._note_change(job)
+            self._iteration.change_beside(job)
 
     def claim(self, effect: Claim, now: int) -> Claimed:
-        """See MeetingScheduler: whatever runs gives what is missing when the job starts.
+        """See Meeting: whatever runs gives what is missing when the job starts.
 
         That may be too little where another booked job has started after its slot.
         """
         claimed, job = effect.job in self._rows and self._is_due(effect.job, now), effect.job
         if claimed and job not in self._gathering:
-            self.iteration.interrupt()
+            self._iteration.interrupt()
             if self._gathering.must_gather(job):
                 self._gather(job, now)
             else:
@@ -95,9 +89,9 @@ class FluidMeetingCluster(FluidCluster):
         if claimed and job in self._gathering:
             claimed = job == self._gathering.served()
             if claimed:
-                self.iteration.interrupt()
+                self._iteration.interrupt()
                 self._gathering.end(job, now)
-        return Claimed(job, self._least(self._rows[job]) if claimed else None, effect.for_peer)
+        return Claimed(job, self._rows.at_least(self._rows[job]) if claimed else None, effect.for_peer)
 
     def _is_due(self, job: JobId, now: int) -> bool:
         """Return whether the slot of a queued job has come, and it could be had."""
@@ -113,8 +107,8 @@ class FluidMeetingCluster(FluidCluster):
         if self._rows.machine["avail"] < self._rows.jobs["least"][row]:
             harvest.plan_for_promised(state, row, now)
         self._gathering.gather(job, now)
-        self._note_sizes()
-        self.changed = True
+        self._sizes.note()
+        self._iteration.change_beside(job)
 
     def _could_be_free(self) -> int:
         """Processors that jobs would have beside them that run or are ready, if all these had their least."""
@@ -123,10 +117,4 @@ class FluidMeetingCluster(FluidCluster):
         return int(self._rows.machine["avail"] + more - self._rows.machine["claimed"])
 
     def end_turn(self, job: JobId) -> None:
-        """See MeetingScheduler: no iteration waits at such turns."""
-
-    def _note_change(self, job: JobId) -> None:
-        """A slot was set, moved or dropped: an iteration is due, beside one that waits for this job's answer."""
-        if self.iteration.offered != job:
-            self.iteration.interrupt()
-        self.changed = True
+        """See Meeting: no iteration waits at such turns."""

@@ -1,0 +1,222 @@
+"""The jobs of one live batch domain as rows of the kernels' tables, and what is kept of them.
+
+Rows are given out as jobs are submitted, so that a smaller row was submitted earlier. The tables are renewed when their
+rows run out.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from cosched.core.job import JobState, SlotMoves
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
+from cosched.core.scheduling.primitives import occupancy, ordering
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
+from cosched.core.scheduling.primitives.tables import QUEUE, Tables, new_tables
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
+
+FIRST_ROWS = 256
+
+
+class Rows:
+    """The tables, and which job is which row. `tables`, `cluster` and `record` are others after `add`."""
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._settings = settings
+        self.row: dict[JobId, int] = {}
+        self.job: list[JobId] = []  # by row
+        self.owner: dict[JobId, str] = {}  # where pairs meet
+        self.wanted_early: set[JobId] = set()  # asked for before they came
+        self.pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
+        self._enqueue = direct(ordering.enqueue)
+        self._make(FIRST_ROWS)
+
+    def _make(self, rows: int) -> None:
+        partitions = self._settings.partitions
+        self._use(new_tables([rows], [partitions.units if partitions else 0]))
+        self.record["next_submit"] = rows  # nothing is submitted by itself
+        self.record["answers_late"] = self._settings.meets
+
+    def _use(self, tables: Tables) -> None:
+        """Find in the tables what is read most often; a column's `item` is the quickest way."""
+        self.tables = tables
+        self.cluster = (MeetingCluster if self._settings.meets else Cluster)(tables, 0, self._settings)
+        domains = tables.domains
+        self.record = domains[0]
+        self.is_open, self.is_changed = domains["open"].item, domains["changed"].item
+        self.offered, self.hold_limit = domains["offered"].item, domains["hold_limit"].item
+
+    def copy(self) -> Self:
+        """Return the same once more, to be played on."""
+        other, before = copy(self), self.tables.domains
+        other.row, other.job, other.owner = dict(self.row), list(self.job), dict(self.owner)
+        other.wanted_early, other.pushed = set(self.wanted_early), dict(self.pushed)
+        other._use(Tables(*(array.copy() for array in self.tables)))
+        other.tables.domains[:] = before
+        return other
+
+    # Jobs in and out
+
+    def add(self, job: ClusterJob) -> None:
+        """Make a row of a job that is submitted."""
+        if len(self.job) == len(self.tables.jobs):
+            self._renew()
+        self._add(job)
+
+    def _renew(self) -> None:
+        """New tables with the jobs that have not ended, in their order, and room for as many more."""
+        jobs = [self._read(row) for row, job in enumerate(self.job) if self.row.get(job) == row]
+        released_at, boosted = int(self.record["released_at"]), int(self.record["boosted"])
+        wanted = self.tables.slots["wanted"]
+        self.wanted_early.update(job for job, row in self.row.items() if wanted[row])
+        self.row.clear()
+        self.job.clear()
+        self._make(max(FIRST_ROWS, 2 * len(jobs)))
+        for job in jobs:
+            self._add(job)
+        self.record["released_at"], self.record["boosted"] = released_at, boosted
+
+    def _add(self, job: ClusterJob) -> None:
+        row = len(self.job)
+        self.job.append(job.id)
+        self.row[job.id] = row
+        self._write(row, job)
+        if self._settings.meets:
+            self._mark(row, job)
+        if job.state is JobState.QUEUED:
+            self._enqueue(self.tables, 0, row)
+            return
+        occupancy.occupy(self.tables, 0, job.nodes, int(self.tables.jobs[row]["block"]), job.expected)
+
+    def _write(self, row: int, job: ClusterJob) -> None:
+        size, time, begun = job.nodes, job.requested, (NONE, NONE)
+        alone, block, boost = not job.paired, self._block(job), job.kept.get("boost", 0.0)
+        # Whole records, by the order of their columns: one by one they take ten times as long.
+        self.tables.jobs[row] = job.submitted, size, time, time, *begun, job.expected, block, job.state, 1, alone, 0
+        self.tables.marks[row] = boost, job.passed_over, job.wanted_until, job.released
+        if job.released:
+            self.record["released_at"] = max(int(self.record["released_at"]), job.released)
+        if boost:
+            self.record["boosted"] = 1
+
+    def _block(self, job: ClusterJob) -> int:
+        on_flat_pool = self._settings.partitions is None and job.state is not JobState.QUEUED
+        return occupancy.WHOLE if on_flat_pool else int(job.kept.get("block", NONE))
+
+    def _mark(self, row: int, job: ClusterJob) -> None:
+        """Write what there is where pairs meet."""
+        mark, kept = self.tables.slots[row], job.kept
+        mark["wanted"] = job.id in self.wanted_early
+        self.wanted_early.discard(job.id)
+        mark["been_ready"], mark["guard"] = kept.get("been_ready", False), kept.get("guard", 0)
+        self.owner[job.id] = job.owner
+        if "pushed" in kept:
+            self.pushed[job.id] = kept["pushed"]
+        if "slot" in kept and self._is_here(job.nodes, block := kept.get("slot_block", NONE)):
+            mark["slot"], mark["block"] = kept["slot"] + 1, block
+            mark["moves"] = kept.get("slot_moves", SlotMoves.BY_ITSELF)
+        self.record["marked"] = 1
+
+    def _is_here(self, nodes: int, block: int) -> bool:
+        """Return whether the machine, which may have been larger, has these nodes."""
+        partitions, there = self._settings.partitions, self._settings.nodes
+        return nodes <= there and (partitions is None or block * partitions.unit_nodes + nodes <= there)
+
+    def remove(self, job: JobId) -> int:
+        """Forget a job; its row, which is to be brought into its final state."""
+        self.owner.pop(job, None)
+        self.pushed.pop(job, None)
+        return self.row.pop(job)
+
+    # Jobs by their ids
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self.row
+
+    def read(self, job: JobId) -> ClusterJob:
+        """Return all that is known of a job."""
+        return self._read(self.row[job])
+
+    def _read(self, row: int) -> ClusterJob:
+        record, mark = self.tables.jobs[row], self.tables.marks[row]
+        return ClusterJob(
+            self.job[row],
+            int(record["nodes"]),
+            int(record["requested"]),
+            int(record["submit"]),
+            not record["alone"],
+            JobState(int(record["state"])),
+            int(record["expected"]),
+            int(mark["passed_over"]),
+            int(mark["wanted_until"]),
+            int(mark["released"]),
+            self.owner.get(self.job[row], ""),
+            kept=self._own(row),
+        )
+
+    def _own(self, row: int) -> dict[str, Any]:
+        """Return what is kept of a job beside what all schedulers know."""
+        kept: dict[str, Any] = {}
+        if self._settings.partitions and (block := int(self.tables.jobs[row]["block"])) != NONE:
+            kept["block"] = block  # the first unit of its nodes
+        if boost := float(self.tables.marks[row]["boost"]):
+            kept["boost"] = boost
+        if self._settings.meets:
+            self._add_marks(row, kept)
+        return kept
+
+    def _add_marks(self, row: int, kept: dict[str, Any]) -> None:
+        mark = self.tables.slots[row]
+        if mark["been_ready"]:
+            kept["been_ready"] = True
+        if guard := int(mark["guard"]):  # up to when wanted jobs may push its start; 0: not fixed yet
+            kept["guard"] = guard
+        if slot := int(mark["slot"]):
+            kept["slot"] = slot - 1
+            if (block := int(mark["block"])) != NONE:
+                kept["slot_block"] = block
+            if (moves := int(mark["moves"])) != SlotMoves.BY_ITSELF:
+                kept["slot_moves"] = moves
+        if (pushed := self.pushed.get(self.job[row])) is not None:
+            kept["pushed"] = pushed
+
+    # Yields and releases (OpenIteration)
+
+    def count_as_of(self, since: int, now: int) -> None:
+        """Let yields and releases from the instant `since` on count as of `now`."""
+        marks = self.tables.marks[: len(self.job)]
+        marks["passed_over"][marks["passed_over"] > since] = now + 1
+        marks["released"][marks["released"] >= since] = now
+        if self.record["released_at"] >= since:
+            self.record["released_at"] = now
+
+    def passes_over(self, now: int) -> bool:
+        """Return whether some queued job has yielded at this instant."""
+        count = len(self.job)
+        yielded = self.tables.marks["passed_over"][:count] == now + 1
+        return bool((yielded & (self.tables.jobs["state"][:count] == JobState.QUEUED)).any())
+
+    # Numbers
+
+    def used(self) -> dict[JobState, int]:
+        """Return the nodes of ready, holding and running jobs."""
+        jobs = self.tables.jobs[: len(self.job)]
+        return {state: int(jobs["nodes"][jobs["state"] == state].sum()) for state in WITH_NODES}
+
+    def in_order(self, now: int) -> list[JobId]:
+        """Return the queued jobs, in the order in which an iteration would look at them now; of a `copy` only."""
+        ordering.drop_left(self.tables, 0)
+        ordering.put_in_order(self.tables, 0, now)
+        base, queued = int(self.record["base"]), int(self.record["queued"])
+        return [self.job[row] for row in self.tables.lists[QUEUE, base : base + queued].tolist()]
+
+    def with_nodes(self) -> list[JobId]:
+        """Return the jobs that have nodes, in the order in which they were submitted."""
+        rows = np.isin(self.tables.jobs["state"][: len(self.job)], WITH_NODES).nonzero()[0].tolist()
+        return [self.job[row] for row in rows]
