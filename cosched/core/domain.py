@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import assert_never, get_args
+from typing import Any, ClassVar, assert_never, get_args
 
 from cosched.core.allocation import NOT_NOW, Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -82,8 +82,7 @@ from cosched.core.timers import TimerQueue
 OfRun = Requeued | Start | CancelJob | EndRun
 Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer
 
-FOR_SCHEDULER = frozenset(get_args(ForScheduler))
-DONE_HERE = FOR_SCHEDULER | {SetTimer, ClearTimer}
+DONE_HERE = frozenset({*get_args(ForScheduler), SetTimer, ClearTimer})
 TURNS = (Ready, MayBeEarlier)  # what `next` tells
 OUTCOMES = (Quoted, Booked, Claimed)  # what comes of effects on slots
 DONE = (SizeChanged, Requeued, NodesLost, Gathered)  # what `take_events` tells
@@ -132,12 +131,12 @@ class PolicyDomain:
     def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
         """Carry out what is done here; the rest is left. Also for effects of no event: those of a restart."""
         left: list[Change] = []
-        told = False
+        told, carry_out = False, self._CARRY_OUT
         for effect in effects:
             kind = type(effect)
-            if kind in FOR_SCHEDULER:
+            if kind in carry_out:
                 told = True
-                self._carry_out(effect, now, left)  # type: ignore[arg-type]
+                carry_out[kind](self, effect, now, left)
             elif kind is SetTimer:
                 self.timers.set(self._name, effect)  # type: ignore[arg-type]
             elif kind is ClearTimer:
@@ -225,40 +224,7 @@ class PolicyDomain:
         """See Coscheduler."""
         self.scheduler.pass_over(job, now, self.coscheduler.yield_again(job, now))
 
-    # What the rules want of the scheduler
-
-    def _carry_out(self, effect: ForScheduler, now: int, left: list[Change]) -> None:
-        scheduler = self.scheduler
-        match effect:  # first what is most frequent
-            case Try():
-                self._try(effect, now, left)
-            case Yield():
-                scheduler.pass_over(effect.job, now, effect.boost)
-            case Start():
-                self._start(effect, now, left)
-            case Hold():
-                scheduler.hold(effect.job, now, effect.until)
-            case Release():
-                scheduler.release(effect.job, now)
-            case Want() | Quote() | Book() | MoveSlot() | Unbook() | Claim() | EndTurn():
-                self._for_slot(effect, now, left)
-            case TryReady() | GiveBack() | WantUntil():
-                self._for_group(effect, now, left)
-            case AskAgain() | Reschedule() | HasMate():
-                self._tell_of_job(effect)
-            case _:
-                assert_never(effect)
-
-    def _tell_of_job(self, effect: AskAgain | Reschedule | HasMate) -> None:
-        match effect:
-            case AskAgain():
-                self.scheduler.ask_again(effect.job)
-            case Reschedule():
-                self.scheduler.reschedule(effect.job)
-            case HasMate():
-                self.scheduler.count_paired(effect.job, self.is_paired(effect.job))
-            case _:
-                assert_never(effect)
+    # What the rules want of the scheduler: see `_CARRY_OUT`
 
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
         started = nonsense.allocation("start", effect.job, self.scheduler.start(effect.job, now))
@@ -269,16 +235,18 @@ class PolicyDomain:
         left.append(Start(effect.job, effect.at, allocation))
 
     def _try(self, effect: Try, now: int, left: list[Change]) -> None:
-        tried = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
-        started = nonsense.given("try_start", effect.job, tried)
-        if started is None:
+        job, at = effect.job, effect.start_at
+        tried = self.scheduler.try_start(job, now, effect.wanted_until, at)
+        if tried is None:
             return  # it tells later
-        allocation = None if started is NOT_NOW else self._placed(effect.job, started)
-        if allocation is not None:
-            if self._elastic is not None:
-                self._take_events(self._elastic, now, left)
-            left.append(Start(effect.job, effect.start_at, allocation))
-        self._tell(Tried(effect.job, allocation, None if allocation is None else effect.start_at), now, left)
+        if tried is NOT_NOW:
+            self._tell(Tried(job, None), now, left)
+            return
+        allocation = self._placed(job, nonsense.allocation("try_start", job, tried))
+        if self._elastic is not None:
+            self._take_events(self._elastic, now, left)
+        left.append(Start(job, at, allocation))
+        self._tell(Tried(job, allocation, at), now, left)
 
     # Slots. A scheduler that gives none refuses; None: it tells later
 
@@ -297,10 +265,11 @@ class PolicyDomain:
         grouping = self._grouping
         match effect:
             case TryReady():
-                tried = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
-                ready = nonsense.given("try_ready", effect.job, tried)
-                if ready is not None:
-                    placed = None if ready is NOT_NOW else self._placed(effect.job, ready)
+                ready = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
+                if ready is NOT_NOW:
+                    self._tell(TriedReady(effect.job, None), now, left)
+                elif ready is not None:
+                    placed = self._placed(effect.job, nonsense.allocation("try_ready", effect.job, ready))
                     self._tell(TriedReady(effect.job, placed), now, left)
             case GiveBack():
                 if grouping is not None:
@@ -314,6 +283,19 @@ class PolicyDomain:
     def is_paired(self, job: JobId) -> bool:
         """Return whether the job waits for a mate: not if it has none, or coscheduling is off."""
         return self.coscheduler.jobs[job].group is not None and self.coscheduler.ledger.enabled
+
+    _CARRY_OUT: ClassVar[dict[type, Callable[[PolicyDomain, Any, int, list[Change]], None]]] = {
+        Try: _try,
+        Start: _start,
+        Yield: lambda own, effect, now, _: own.scheduler.pass_over(effect.job, now, effect.boost),
+        Hold: lambda own, effect, now, _: own.scheduler.hold(effect.job, now, effect.until),
+        Release: lambda own, effect, now, _: own.scheduler.release(effect.job, now),
+        AskAgain: lambda own, effect, *_: own.scheduler.ask_again(effect.job),
+        Reschedule: lambda own, effect, *_: own.scheduler.reschedule(effect.job),
+        HasMate: lambda own, effect, *_: own.scheduler.count_paired(effect.job, own.is_paired(effect.job)),
+        **dict.fromkeys(get_args(OfSlots), _for_slot),
+        **dict.fromkeys(get_args(OfGroups), _for_group),
+    }
 
 
 def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:

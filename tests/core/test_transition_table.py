@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -10,7 +11,8 @@ from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.incoming import STATUS
 from cosched.core.coscheduling.ledger import IllegalEvent
-from cosched.core.effects import Record
+from cosched.core.domain import PolicyDomain
+from cosched.core.effects import ForScheduler, Record
 from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
 from cosched.core.job import TRANSITIONS, JobState, may_become
 from cosched.core.protocol import (
@@ -22,6 +24,7 @@ from cosched.core.protocol import (
     MateJobId,
     MateStatus,
     MateTried,
+    Request,
     Status,
     TryStartMate,
     named_mate,
@@ -205,6 +208,14 @@ def _cell(state: JobState, kind: type) -> str:
     name = getattr(transition, "__name__", None) or transition.args[0].__name__  # or a part of one
     name = name.lstrip("_")
     return "." if name == "ignore" else name
+
+
+def test_every_request_and_every_effect_on_the_scheduler_is_carried_out():
+    def members(union: object) -> set[object]:
+        return {each for part in get_args(union) for each in (members(part) or {part})}
+
+    assert CORE.incoming.requests().keys() == members(Request)
+    assert PolicyDomain._CARRY_OUT.keys() == members(ForScheduler)
 
 
 def test_the_table_can_be_printed():

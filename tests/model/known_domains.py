@@ -19,7 +19,7 @@ from .local_domain import INSTANT, PEER, START, LocalDomain, Message, Outside, S
 
 Number = tuple[str, JobId, int]  # CALL or HOLD, of which job, and the number
 CALL, HOLD = "call", "hold"
-MADE_AGAIN = ("table", "others", "_rows", "_of_answers")
+MADE_AGAIN = ("table", "others", "_rows", "_of_answers", "_of_requests")
 NUMBERED = re.compile(r"[AB]/(\w+)/(\d+)|(?<=, job=')(\w+)', caller='\w+', generation=(\d+)")
 Leaving = tuple[Message | JobId, ...]  # messages, and launches
 Outcome = tuple[int, Leaving]  # the domain after it, and what leaves

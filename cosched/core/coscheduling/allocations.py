@@ -32,7 +32,7 @@ from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, TOGETHER, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
-CANCELLED, BY_MATE, BY_ITSELF = JobState.CANCELLED, EndedBy.MATE, EndedBy.ITSELF
+COMPLETED, CANCELLED, BY_MATE, BY_ITSELF = JobState.COMPLETED, JobState.CANCELLED, EndedBy.MATE, EndedBy.ITSELF
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD  # a member that is read from its class takes 0.1 us in Python 3.11
 MISSED = (Why.PEER_AWAY, Why.PEER_BUSY, Why.MATE_NOT_TOLD)  # who waits for one of these asks again at once then
 
@@ -69,23 +69,28 @@ class Allocations:
         ledger = self.ledger
         if job.ready_at is None:
             job.ready_at = now
-        ended = self.slots.abandon(job)
         group = job.group
-        if (group is not None and (ledger.follows or group.terms is not NO_TERMS)) or job.ending is not None:
-            ledger.moved[job.id] = job.state  # else nobody is told, or asked
+        ended = [] if group is None or group.agreement is None else self.slots.abandon(job)
+        nobody_asks = group is None  # nor is anybody told
+        if group is not None:
+            group.asked = group.checks = NOTHING
+            together = tuple(group.partners) if group.without else group.others
+            group.know_of_start = together if why in TOGETHER else group.ended
+            all_know = group.know_of_start is group.others or not ledger.enabled
+            nobody_asks = all_know and ledger.continues and group.terms is NO_TERMS
+        if not nobody_asks or job.ending is not None:
+            ledger.moved[job.id] = job.state
         job.state = RUNNING
         ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
         job.call, job.in_doubt = None, False
         job.runs += 1
-        if group is not None:
-            group.asked = group.checks = NOTHING
-            together = tuple(group.partners) if group.without else group.others
-            group.know_of_start = together if why in TOGETHER else group.ended
         job.hold_ends, job.missed = 0, False
         noted = ledger.note(job, What.STARTED, why, **detail) if ledger.story else []
-        effects = [*ended, *noted, *self.slots.end(job)]
+        effects = [*ended, *noted]
+        if job.slot is not None:
+            effects += self.slots.end(job)
         if self._patient:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
@@ -265,8 +270,10 @@ class Allocations:
             effects += self.slots.drop(job, Why.ENDED)
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
-        if job.group is not None and self.ledger.enabled:  # else nobody is told
-            self.ledger.moved[job.id] = job.state
+        if (group := job.group) is not None and self.ledger.enabled:
+            all_know = group.know_of_start is group.others and not group.bonds
+            if not all_know or event.how is not COMPLETED:  # else nobody is told
+                self.ledger.moved[job.id] = job.state
         job.state = event.how
         job.ended_at = now
         job.ended_by = event.by if event.how is CANCELLED or event.by is BY_MATE else BY_ITSELF
@@ -293,14 +300,13 @@ class Allocations:
 
         Where the instant of its group is given, patience ends with that.
         """
-        passed_from = self.ledger.passed_from(job)
-        if passed_from is not None:
-            self._patient = True
-            return [SetTimer(job.id, Timer.PATIENCE, passed_from)] if since < passed_from else []
-        patience = self.ledger.settings.mate_patience
-        if patience is None or not job.peers:
+        group, patience = job.group, self.ledger.settings.mate_patience
+        if group is None or (group.at is None and patience is None):
             return []
         self._patient = True
+        if (passed_from := self.ledger.passed_from(job)) is not None:
+            return [SetTimer(job.id, Timer.PATIENCE, passed_from)] if since < passed_from else []
+        assert patience is not None
         return [SetTimer(job.id, Timer.PATIENCE, since + patience)]
 
     def recover_hold(self, job: PairedJob) -> list[Effect]:

@@ -199,8 +199,9 @@ class Coscheduler:
 
     def _asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request; the job that it is about may start."""
-        effects = self.incoming.asked(event, now)
-        job = self.jobs.get(getattr(event.request, "job", ""))
+        request = event.request
+        effects = self._of_requests[type(request)](event.peer, request, now)
+        job = self.jobs.get(getattr(request, "job", ""))
         return effects + self._follow(job, now) if job is not None and (self._moved or job.hinted) else effects
 
     def _peer_there(self, event: PeerThere, now: int) -> list[Effect]:
@@ -307,6 +308,7 @@ class Coscheduler:
         self.table = self._transitions()
         self.others = self._other_events()
         self._of_answers = self._answers()
+        self._of_requests = self.incoming.requests()
         kinds = {kind for _, kind in self.table}
         self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
 

@@ -192,7 +192,7 @@ class Following:
         group = job.group
         if job.ending is not None:  # its resource manager has been faster
             return [EndRun(job.id, job.ending, job.again)]
-        if group is None or (group.terms is NO_TERMS and self.ledger.settings.on_member_requeued is CONTINUE):
+        if group is None or (group.terms is NO_TERMS and self.ledger.continues):
             return []
         unbound = [peer for peer in group.partners if self.may_follow(job, peer) and not self._is_bound(job, peer)]
         return [effect for peer in unbound for effect in self._ask(job, peer)]

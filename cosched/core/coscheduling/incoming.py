@@ -5,8 +5,9 @@ A peer's mutating call is carried out once. A late copy of an earlier call is re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
@@ -18,7 +19,7 @@ from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.coscheduling.successors import Successors
 from cosched.core.effects import Answer, Call, Effect, HasMate, Try, Wanted
-from cosched.core.events import Asked, Tried
+from cosched.core.events import Tried
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
     NO_HOLD,
@@ -75,26 +76,19 @@ class Incoming:
     successors: Successors
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
 
-    def asked(self, event: Asked, now: int) -> list[Effect]:
-        """A peer's request."""
-        peer, request = event.peer, event.request
-        match request:
-            case GetMateJobId() | GetMember():
-                return self._asked_who(peer, request, now)
-            case GetMateStatus():
-                return [Answer(peer, request, self.mate_status(peer, request))]
-            case TryStartMate() | StartJob():
-                return self._asked_to_change(peer, request, now)
-            case ProposeGroupStart():
-                return self.promises.propose(peer, request, now)
-            case SettleGroupStart():
-                return self.promises.settle(peer, request, now)
-            case GetProposal():
-                return self.promises.outcome(peer, request, now)
-            case TellMember():
-                return self.hearing.told(peer, request, now)
-            case _:
-                assert_never(request)
+    def requests(self) -> dict[type, Callable[[Domain, Any, int], list[Effect]]]:
+        """Kind of a peer's request -> what follows."""
+        return {
+            GetMateJobId: self._asked_who,
+            GetMember: self._asked_who,
+            GetMateStatus: self._asked_how,
+            TryStartMate: self._asked_to_change,
+            StartJob: self._asked_to_change,
+            ProposeGroupStart: self.promises.propose,
+            SettleGroupStart: self.promises.settle,
+            GetProposal: self.promises.outcome,
+            TellMember: self.hearing.told,
+        }
 
     # Questions
 
@@ -176,11 +170,13 @@ class Incoming:
         taken = self.gathering.replaced(job, peer, before)
         return [*taken, Answer(peer, request, answer), *self.hearing.ask(job, now)]
 
+    def _asked_how(self, peer: Domain, request: GetMateStatus, now: int) -> list[Effect]:  # noqa: ARG002
+        return [Answer(peer, request, self.mate_status(peer, request))]
+
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
-        if not self.names.starts_with(peer, request.caller, request.job):
+        if (job := self.names.starting_with(peer, request.caller, request.job)) is None:
             return UNKNOWN
-        job = self.ledger.jobs[request.job]
         if job.state is READY and not job.disclosed:
             job.disclosed = True
             self.ledger.changed[job.id] = None
@@ -209,8 +205,8 @@ class Incoming:
     # Calls that change something
 
     def _asked_to_change(self, peer: Domain, request: MutatingRequest, now: int) -> list[Effect]:
-        answer = self.answers.known(peer, request)
-        if answer is None and not self.names.is_mate(peer, request.caller, request.job):
+        job, answer = self.names.starting_with(peer, request.caller, request.job), self.answers.known(peer, request)
+        if answer is None and (job is None or not job.is_pair):
             answer = REFUSED[type(request)]
         if answer is not None:
             return [Answer(peer, request, answer)]
@@ -273,4 +269,4 @@ class Incoming:
     ) -> list[Effect]:
         if type(request) is StartJob:
             return self.answers.reply(job, peer, request, MateStarted(yes, at), effects)
-        return self.answers.reply(job, peer, request, MateTried(yes, at, self._may_book(job)), effects)
+        return self.answers.reply(job, peer, request, MateTried(yes, at, not yes and self._may_book(job)), effects)

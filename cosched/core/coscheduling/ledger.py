@@ -212,7 +212,7 @@ class Ledger:
         """Follow other settings from now on; holds in force keep their release times."""
         self.settings = settings
         self.enabled = settings.enabled
-        self.follows = settings.enabled or settings.on_member_requeued is not CONTINUE  # so all jobs with others do
+        self.continues = settings.on_member_requeued is CONTINUE  # so do jobs whose terms say nothing else
         self.cap = holds.held_node_cap(settings, self.nodes)
         self._slot_share = Fraction(settings.slot_share)
 

@@ -186,20 +186,21 @@ class Names:
         """Return whether the job is this owner's, and the peer may hear of it."""
         return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
 
-    def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Return whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
+    def starting_with(self, peer: Domain, caller: JobId, job: JobId) -> PairedJob | None:
+        """Return this job if the peer's job `caller`, which has asked for its id before, starts together with it."""
         local = self.ledger.jobs.get(job)
-        return local is not None and local.group is not None and local.group.jobs.get(peer) == caller
+        return local if local is not None and local.group is not None and local.group.jobs.get(peer) == caller else None
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Return whether it does so as a mate, which may start the job by itself."""
-        local = self.ledger.jobs.get(job)
-        group = None if local is None else local.group
-        return group is not None and group.is_pair and group.jobs.get(peer) == caller
+        """Return whether the two start together as mates, so that the caller may start the job by itself."""
+        local = self.starting_with(peer, caller, job)
+        return local is not None and local.is_pair
 
     def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
         """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""
-        owner = self.owner_here(peer, request.owner)
+        return self._find(peer, request, self.owner_here(peer, request.owner))
+
+    def _find(self, peer: Domain, request: GetMateJobId | GetMember, owner: str) -> PairedJob | None:
         if isinstance(request, GetMember):
             found = self._by_name.get((OF_GROUPS, owner, request.group))
         elif request.pair is not None:
@@ -239,7 +240,7 @@ class Names:
 
     def _mate(self, peer: Domain, request: GetMateJobId, owner: str) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted if that may be."""
-        local = self.find(peer, request)
+        local = self._find(peer, request, owner)
         group = None if local is None else local.group
         known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
         if local is not None and group is not None and known and local.owner == owner:
@@ -370,10 +371,11 @@ class Names:
         return job.peer, job.owner, job.group.name
 
     def _enter(self, job: PairedJob) -> None:
-        lives = job.state in WAITING
+        lives, group = job.state in WAITING, job.group
         if (key := self._key(job)) is not None and (lives or self._is_last(job, self._by_name.get(key))):
             self._by_name[key] = job.id
-        if (mate := job.mate) is not None and (lives or self._is_last(job, self._by_mate.get((job.peer, mate)))):
+        mate = job.mate if group is not None and group.jobs else None
+        if mate is not None and (lives or self._is_last(job, self._by_mate.get((job.peer, mate)))):
             self._by_mate[job.peer, mate] = job.id
         if job.parted is not None:
             self._parted.setdefault(job.parted[:2], {})[job.id] = None

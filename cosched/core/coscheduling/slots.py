@@ -70,9 +70,7 @@ class Slots:
         return [ClearTimer(job.id, Timer.LAPSE)]
 
     def end(self, job: PairedJob) -> list[Effect]:
-        """The job has no slot any more; its domain's scheduler knows."""
-        if job.slot is None:
-            return []
+        """The job has its slot no longer; its domain's scheduler knows."""
         set_now = [Timer.SLOT] if job.claims else []
         if not job.proposes or not job.confirmed:
             set_now.append(Timer.LAPSE)

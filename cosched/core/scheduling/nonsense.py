@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.core.allocation import NOT_NOW, Allocation, Given
+from cosched.core.allocation import Allocation
 from cosched.core.protocol import JobId
 
 SHOWN = 100  # characters of an answer
@@ -29,8 +29,3 @@ def allocation(call: str, job: JobId, answer: Allocation) -> Allocation:
     if type(answer) is Allocation and isinstance(answer.nodes, int) and answer.nodes > 0:
         return answer
     raise nonsense(call, job, answer)
-
-
-def given(call: str, job: JobId, answer: Given | None) -> Given | None:
-    """Return the answer to a try: an Allocation, NOT_NOW, or None for later; NonsenseError if it is none of these."""
-    return answer if answer is None or answer is NOT_NOW else allocation(call, job, answer)

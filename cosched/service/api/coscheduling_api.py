@@ -201,7 +201,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if isinstance(request, GetMateJobId | GetMember):
             is_mate = not isinstance(reply, MateJobId) or reply.found is not Found.NO_PAIR
         else:
-            is_mate = self.domain.core.names.starts_with(peer, request.caller, request.job)
+            is_mate = self.domain.core.names.starting_with(peer, request.caller, request.job) is not None
             if audit is not None and not is_mate:
                 self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{peer}:{request.caller} is not its mate"))
         if reply is None and isinstance(request, Late):

@@ -76,7 +76,7 @@ class Questions:
             lone = self._core.jobs.get(named_id(request) or "")
             lone = None if lone is None or lone.group is not None else lone  # it may be adopted
         else:
-            of_mates = self._core.names.starts_with(peer, request.caller, request.job)
+            of_mates = self._core.names.starting_with(peer, request.caller, request.job) is not None
         with self._turns.take() as changes:
             if not self._decisions.hear(peer, asked):
                 raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")

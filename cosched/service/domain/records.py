@@ -176,7 +176,7 @@ class Records:
                 detail = {"group": group.name, **detail}
             if record is not None and record.end_text:
                 detail["why"] = record.end_text
-            if effect.what is What.STARTED and self._is_awaited(effect):
+            if self._batch_system and self._is_awaited(effect):
                 at = known.start_at if known is not None else None
                 shift = self.journal.clock.shift
                 detail |= {"waits": True, "starts_at": None if at is None else round(at) - shift}
@@ -203,12 +203,13 @@ class Records:
             record.lookup = FOUND[Found.MATE]
         if effect.what is What.STARTED:
             self._count_start(record, effect)
-            if self._is_awaited(effect):
-                self.set_reason(effect.job, Waits.BATCH_SYSTEM)
+        if self._batch_system and self._is_awaited(effect):
+            self.set_reason(effect.job, Waits.BATCH_SYSTEM)
 
-    def _is_awaited(self, started: Record) -> bool:
-        """Return whether a batch system has yet to begin the job, which was told to start."""
-        return self._batch_system and started.why is not Why.STARTED_UNASKED
+    @staticmethod
+    def _is_awaited(effect: Record) -> bool:
+        """Return whether the batch system was told to start the job, and has yet to begin it."""
+        return effect.what is What.STARTED and effect.why is not Why.STARTED_UNASKED
 
     def began(self, job: JobId, at: float) -> None:
         """The job's manager began to run it at this instant."""

@@ -83,9 +83,8 @@ class Promises:
 
     def propose(self, peer: Domain, request: ProposeGroupStart, now: int) -> list[Effect]:
         """A member asks for our member's nodes."""
-        if not self.names.starts_with(peer, request.caller, request.job):
+        if (job := self.names.starting_with(peer, request.caller, request.job)) is None:
             return [Answer(peer, request, GroupProposed(Vote.NO))]
-        job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
         if request.not_before is not None:
             return self.reserving.propose(job, peer, request, now)
@@ -231,9 +230,8 @@ class Promises:
 
     def settle(self, peer: Domain, request: SettleGroupStart, now: int) -> list[Effect]:
         """The proposer says what has become of its proposal; to hear it twice is to hear it once."""
-        if not self.names.starts_with(peer, request.caller, request.job):
+        if (job := self.names.starting_with(peer, request.caller, request.job)) is None:
             return [Answer(peer, request, Settled(False))]
-        job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
         group, number = membership(job), call_number(request.request_id)
         if not request.keep and request.request_id.startswith(f"{peer}/{request.caller}/"):  # not another's slot
@@ -363,9 +361,8 @@ class Promises:
         """A member asks what has become of a proposal: an undecided one of our own job is dropped now."""
         if (started := self.telling.started(peer, request)) is not None:
             return [Answer(peer, request, ProposalOutcome(Outcome.STARTED, started.start_at))]
-        if not self.names.starts_with(peer, request.caller, request.job):
+        if (job := self.names.starting_with(peer, request.caller, request.job)) is None:
             return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
-        job = self.ledger.jobs[request.job]
         group = membership(job)
         if group.started_by == request.request_id:
             return [Answer(peer, request, ProposalOutcome(Outcome.STARTED, job.start_at))]
