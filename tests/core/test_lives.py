@@ -5,7 +5,7 @@ import pytest
 from cosched.core.events import Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, GetMateStatus, named_group, named_mate
-from cosched.core.settings import OnMemberLost, OnMemberRequeued
+from cosched.core.settings import OnMemberLost, OnMemberRequeued, OnUnreachable, Scheme
 
 from .lives import Lives
 
@@ -151,3 +151,25 @@ def test_a_lost_word_costs_no_more_than_one_check():
     lives.at(105, lambda world: world.domains["b"].core.jobs["1"].group.jobs.clear())  # it tells nobody
     lives.cancel(105, "b:1")
     assert lives.run().starts()["a:1"] == 130
+
+
+@pytest.mark.parametrize("peer_grace", [0, 30])
+@pytest.mark.parametrize("scheme", Scheme)
+@pytest.mark.parametrize("names", ["ab", "abc"])
+def test_a_holder_whose_peer_was_unreachable_asks_again_after_its_return(names, scheme, peer_grace):
+    """ "nobody holds for a mate that has ended longer than hold_check + one exchange"
+
+    b:1 ends at 100, while a:1 waits behind another job, and knows b:1 (it has yielded) or not. When it is ready at 200,
+    b is away, for longer than its grace.
+    """
+    lives = Lives(names, scheme=scheme, hold_check=30, peer_grace=peer_grace, on_peer_unreachable=OnUnreachable.HOLD)
+    for name in names:
+        others = tuple(other for other in names if other != name)
+        named = named_mate(others[0], "run7") if len(names) == 2 else named_group("g", others)
+        first, second = (10, 11) if scheme is Scheme.YIELD and name == "a" else (10, 0)
+        lives.submit(second, f"{name}:0", 8, 200 - second if name == "a" else 1000)
+        lives.submit(first, f"{name}:1", 6, 100, named)
+    for name in names[1:]:
+        lives.cancel(100, f"{name}:1", EndedBy.OWNER_FOR_GOOD)
+    lives.kill(150, "b", until=300)
+    assert lives.run().starts()["a:1"] <= 330

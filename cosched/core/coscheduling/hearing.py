@@ -5,7 +5,7 @@ that is ready, booked, or waits for an answer notes the hint, and asks when that
 nodes: it may only be cancelled, or wait. One that runs asks how the other stands (`following`).
 
 A hint may get lost. So a job that holds asks now and then whether its mates still wait (`hold_check`). The check
-decides nothing: any other answer makes the job ask as a hint does.
+decides nothing: any other answer makes the job ask as a hint does, and so does any answer of one that gave none before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cosched.core.coscheduling.successors import LOST
 from cosched.core.effects import Answer, Call, Effect, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, CheckDue, ReleaseDue, SuccessorDue
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, GetMateStatus, MateStatus, MemberTold, Status, TellMember
+from cosched.core.protocol import Domain, GetMateStatus, MateStatus, MemberTold, Request, Status, TellMember
 from cosched.core.story import What
 
 STILL_WAITS = (Status.HOLDING, Status.QUEUING)
@@ -85,15 +85,24 @@ class Hearing:
     # To ask now and then
 
     def check(self, job: PairedJob, _: CheckDue, now: int) -> list[Effect]:
-        """A job holds: ask whether its mates still wait."""
+        """A job holds: ask whether its mates still wait, and who is there again that gave no answer."""
         group, pause = job.group, self.ledger.settings.hold_check
         if group is None or not pause:
             return []
         again = SetTimer(job.id, Timer.CHECK, now + pause)
-        known = {} if group.promise is not None else group.jobs
-        unlost = [peer for peer, other in known.items() if peer not in group.lost or group.lost[peer].job != other]
-        group.checks = {peer: GetMateStatus(known[peer], job.id) for peer in unlost if peer not in group.without}
+        asked = {} if group.promise is not None else {peer: self._question(job, peer) for peer in group.partners}
+        group.checks = {peer: request for peer, request in asked.items() if request is not None}
         return [again, *(Call(peer, job.id, request) for peer, request in group.checks.items())]
+
+    @staticmethod
+    def _question(job: PairedJob, peer: Domain) -> Request | None:
+        """Return how to ask about the member there; None: it has ended, or it is not known which it is."""
+        group = membership(job)
+        other, lost = group.jobs.get(peer), group.lost.get(peer)
+        has_ended = lost is not None and lost.job == other
+        if peer not in group.unanswered and (other is None or has_ended):
+            return None
+        return group.lookup(job.id, job.owner, peer) if other is None else GetMateStatus(other, job.id)
 
     def doubt(self, job: PairedJob, peer: Domain) -> list[Effect]:
         """Another job wants the place of the member there: ask whether that one has ended."""
@@ -111,10 +120,10 @@ class Hearing:
         if job.state is RUNNING:
             return self.following.told(job, event.peer, answer, now)
         if job.state in WAITING:
-            assert isinstance(answer, MateStatus)
-            if event.peer in group.claimed:
+            waits = isinstance(answer, MateStatus) and answer.status in STILL_WAITS
+            if event.peer in group.claimed and isinstance(answer, MateStatus):
                 group.claimed = {**group.claimed, event.peer: answer.status not in LOST}
-            job.hinted |= answer.status not in STILL_WAITS
+            job.hinted |= not waits or event.peer in group.unanswered
         return []
 
     def unchecked(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
