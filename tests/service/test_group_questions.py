@@ -72,14 +72,9 @@ def ask(node: Node, request: Any, peer: str = "b") -> Reply | None:
     return node.domain.questions.ask(Asked(peer, request))
 
 
-def restart(node: Node) -> None:
-    node._die()
-    node.begin()
-
-
 def test_a_booking_outlives_a_restart_and_ends_by_its_own_name(node: Node) -> None:
     assert ask(node, PROPOSE) == BOOKED
-    restart(node)
+    node.restart()
     assert node.domain.state("1") is JobState.READY
     assert ask(node, PROPOSE) == BOOKED
     assert ask(node, PROPOSE._replace(request_id="c/8/9", caller="8"), "c") == GroupProposed(Vote.BUSY)
@@ -92,7 +87,7 @@ def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(
     assert ask(node, PROPOSE) == BOOKED
     calls.clear()
     node.world.now += 1000
-    restart(node)
+    node.restart()
     node.domain.timer_due(LeaseOver("1"))
     assert [(call.peer, call.request) for call in calls] == [("b", GetProposal("b/7/5", "7", "1"))]
     assert node.domain.state("1") is JobState.READY
@@ -100,7 +95,7 @@ def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(
 
 def test_a_proposal_that_was_dropped_is_refused_after_a_restart_too(node: Node) -> None:
     assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=False)) == Settled(False)
-    restart(node)
+    node.restart()
     assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
     assert ask(node, PROPOSE._replace(request_id="b/7/6")) == BOOKED
 
@@ -121,7 +116,7 @@ def propose(node: Node, calls: list[Any]) -> str:
 
 def test_a_proposer_that_was_killed_has_dropped_what_it_had_not_decided(node: Node, calls: list[Any]) -> None:
     id = propose(node, calls)
-    restart(node)
+    node.restart()
     dropped = [call.request for call in calls if isinstance(call.request, SettleGroupStart)]
     assert [(told.request_id, told.start) for told in dropped] == [(id, False), (id, False)]
     assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.DROPPED)
@@ -134,7 +129,7 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
         with node.domain.turns.take():
             node.domain.decisions.feed(Answered("1", call.request, BOOKED, call.peer))
     calls.clear()
-    restart(node)
+    node.restart()
     assert [(call.peer, call.request.start) for call in calls if isinstance(call.request, SettleGroupStart)] == [
         ("b", True),
         ("c", True),
@@ -146,7 +141,7 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
     calls.clear()
     node.domain.timer_due(TellDue("1"))
     assert {call.peer for call in calls} == {"b", "c"}
-    restart(node)
+    node.restart()
     assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
 
 
@@ -168,7 +163,7 @@ def told(calls: list[Any]) -> list[Call]:
 def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know_it(node: Node, calls) -> None:
     assert [call.peer for call in decide(node, calls)] == ["b", "c"]
     node.domain.end("1", JobState.COMPLETED)
-    restart(node)
+    node.restart()
     to_b, to_c = told(calls)
     assert to_b.request.start
     node.domain.calls.answered(to_b, Settled(True))
@@ -178,13 +173,13 @@ def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know
         assert node.store.retire(node.world.now) == 0
     node.domain.timer_due(TellDue("1"))
     assert told(calls) == [to_c]
-    restart(node)
+    node.restart()
     assert told(calls) == [to_c]
     node.domain.calls.answered(to_c, Settled(True))
     node.world.now += 10_000
     node.domain.tidy()
     assert "1" not in node.domain.core.jobs
-    restart(node)
+    node.restart()
     assert told(calls) == []
     with node.store.transaction():
         assert node.store.retire(node.world.now) == 1
@@ -198,10 +193,10 @@ def test_a_drop_is_told_again_after_the_job_has_left_its_group_and_a_restart(nod
     assert [(call.peer, call.request.start) for call in drops] == [("b", False), ("c", False)]
     node.domain.calls.failed(drops[0], CallFailed("1", drops[0].request, Failure.TIMEOUT, "b"), "lost")
     node.domain.calls.answered(drops[1], Settled(True))
-    restart(node)
+    node.restart()
     assert told(calls) == drops[:1]
     node.domain.calls.answered(drops[0], Settled(True))
-    restart(node)
+    node.restart()
     assert told(calls) == []
 
 
@@ -209,7 +204,7 @@ def test_a_member_that_ended_without_having_heard_of_the_caller_is_found_after_a
     node.domain.end("1", JobState.CANCELLED)
     node._submit(member(2))
     node.domain.end("2", JobState.COMPLETED)
-    restart(node)
+    node.restart()
     ended = MateJobId(Found.MATE, "2", MateProblem.COMPLETED)
     assert ask(node, GetMember("9", "g", DOMAINS, "u")) == ended
     assert ask(node, GetMateStatus("2", "9")).status is Status.ENDED

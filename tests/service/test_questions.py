@@ -75,16 +75,11 @@ def ask(node: Node, request: Request) -> Reply:
     return cast(Any, node.domain.questions.ask(Asked("b", request)))
 
 
-def restart(node: Node) -> None:
-    node._die()
-    node.begin()
-
-
 def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node) -> None:
     ask(node, QUESTION)
     first = ask(node, TRY)
     assert node.store.answer("b", "7") == ("b/7/1", type(first).__name__, [*first])
-    restart(node)
+    node.restart()
     writes = node.store.commits
     again = ask(node, TRY)
     assert (type(again), again) == (type(first), first)
@@ -94,7 +89,7 @@ def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: No
 def test_a_late_copy_of_an_earlier_call_is_refused_in_the_words_of_its_kind(node: Node) -> None:
     ask(node, QUESTION)
     ask(node, TryStartMate("b/7/9", "2", "7", 0))
-    restart(node)
+    node.restart()
     assert ask(node, StartJob("b/7/1", "2", "7", 1)) == MateStarted(False)
     assert ask(node, TRY) == MateTried(False)
 
@@ -113,7 +108,7 @@ def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is
         node.domain.admit(held)
     node.domain.questions.ask(Asked("b", GetMateJobId("8", "held", None, "u")))
     assert ask(node, TryStartMate("b/8/1", "3", "8", 0)) == MateTried(False)
-    restart(node)
+    node.restart()
     with node.domain.turns.take():
         node.domain.enqueue(node.domain.jobs["3"])
     scheduler = node.domain.scheduler
@@ -140,7 +135,7 @@ def test_a_job_in_the_place_of_one_that_still_has_to_tell_its_end_has_its_name_a
     node.domain.end("2", JobState.CANCELLED)
     node._submit(queued(3, 3, 100, node.world.now, named=named_mate("b", "run")))
     assert node.domain.records.telling.keys() == {"2"}
-    restart(node)
+    node.restart()
     assert node.domain.records.telling.keys() == {"2"}
     assert ask(node, QUESTION._replace(caller="8")) == MateJobId(Found.MATE, "3")
     assert node.domain.jobs["3"].mates == {"b": "8"}

@@ -65,11 +65,6 @@ def is_started_for_its_mate(node: Node, job: int) -> bool:
     return node.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/{next(CALLS)}", str(job), str(job), 0))).started
 
 
-def restart(node: Node) -> None:
-    node._die()
-    node.begin()
-
-
 def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also_after_a_restart(node: Node) -> None:
     before, pushed = METRICS.starts_before_turn._value.get(), METRICS.pushed_seconds._value.get()
     for job, run in ((3, 65), (4, 80)):
@@ -79,11 +74,11 @@ def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also
     assert node.store.job(3).scheduled["pushed"] == 15
     assert node.store.starts() == [("ann", 0, (1, 1, 15)), ("bob", 0, (1, 0, 0))]
 
-    restart(node)
+    node.restart()
     assert node.domain.scheduler.pushed("3") == 15
     assert not is_started_for_its_mate(node, 4)
     submit(node, 5, "ann", 1, 20)  # it is backfilled
-    restart(node)
+    node.restart()
     assert node.domain.state("5") is JobState.RUNNING
     assert is_started_for_its_mate(node, 4)
     assert node.store.starts() == [("ann", 0, (3, 2, 30)), ("bob", 0, (1, 0, 0))]
@@ -94,7 +89,7 @@ def test_what_is_a_week_old_is_forgotten_on_disk_too(node: Node) -> None:
     node.world.now += 7 * 24 * 3600
     node.domain.end("1", JobState.COMPLETED)
     assert node.store.starts() == [("bob", 168, (1, 0, 0))]
-    restart(node)
+    node.restart()
     assert node.domain.scheduler.starts.by_owner(node.world.now) == {"bob": (1, 0, 0)}
 
 

@@ -318,6 +318,10 @@ class Node:
     def _take_leave(self, other: Node) -> None:
         self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.presence.leaves(self.name, None)))
 
+    def restart(self) -> None:
+        self._die()
+        self.begin()
+
     def end_for_good(self) -> None:
         self.lives += 1
         self.domain = None

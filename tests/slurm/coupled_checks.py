@@ -38,6 +38,13 @@ def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
     return job
 
 
+def fill(domain: Domain, nodes: int) -> int:
+    """Submit a job without a mate that runs on so many nodes until it is cancelled."""
+    job = domain.cluster.sbatch("exec sleep 600", f"--nodes={nodes}", "--output=/dev/null")
+    domain.cluster.wait_for_state(job, "RUNNING")
+    return job
+
+
 def check_nothing_is_left(coupled: Coupled, messages: int = 0) -> None:
     """No job, no hook, no node that is not idle; so many messages of hooks, and no fault of a service."""
     for domain in coupled.lab:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from deploy.lab.service import cosched
-from deploy.slurm.lab import Domain
 from tests.live.coupled import known
 from tests.live.test_groups import MIXTURES
 from tests.live.workloads import Work, contended
 from tests.slurm.coupled import Coupled
+from tests.slurm.coupled_checks import fill
 from tests.slurm.laboratory import laboratory
 from tests.tiers import SEED, soaked
 
@@ -47,19 +47,12 @@ def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: 
     assert found.alone() == {}
 
 
-def fill(domain: Domain) -> int:
-    """A job without a mate on all nodes, which runs until it is cancelled."""
-    job = domain.cluster.sbatch("exec sleep 600", f"--nodes={NODES}", "--output=/dev/null")
-    domain.cluster.wait_for_state(job, "RUNNING")
-    return job
-
-
 @pytest.mark.soak
 def test_jobs_that_cannot_yield_are_in_groups_too(coupled: Coupled) -> None:
     """They hold after a proposal in vain: Slurm would cancel them."""
     coupled.lab.restart(("yield", "yield", "yield"))
     first, second, third = coupled.lab
-    busy = fill(third)
+    busy = fill(third, NODES)
     ids = [
         [coupled.submit(first, G)],
         [coupled.submit(second, G, "--no-requeue", "--hold")],

@@ -12,6 +12,7 @@ from deploy.slurm.lab import Domain
 from tests.live.coupled import known
 from tests.live.workloads import Outcome, Work
 from tests.slurm.coupled import Coupled
+from tests.slurm.coupled_checks import fill
 from tests.slurm.laboratory import laboratory
 from tests.slurm.managed import rows
 
@@ -45,13 +46,6 @@ def check_pairs_ran_together(outcome: Outcome, *pairs: str) -> None:
     assert outcome.alone() == {}
 
 
-def fill(domain: Domain) -> int:
-    """A job without a mate on all nodes, which runs until it is cancelled."""
-    job = domain.cluster.sbatch("exec sleep 600", f"--nodes={NODES}", "--output=/dev/null")
-    domain.cluster.wait_for_state(job, "RUNNING")
-    return job
-
-
 def priority(domain: Domain, job_id: str) -> tuple[str, str]:
     fields = domain.cluster.job(int(job_id))
     return fields["Priority"], fields["Nice"]
@@ -75,7 +69,7 @@ def begin_now(domain: Domain, job_id: str) -> None:
 def test_a_job_holds_its_nodes_until_its_mate_has_some(coupled: Coupled) -> None:
     here, there = coupled.here, coupled.there
     serve(coupled, "hold", HOLD)
-    busy = fill(there)
+    busy = fill(there, NODES)
     first, mate = coupled.submit(here, P), coupled.submit(there, P)
     coupled.until_state(here, first, "holding")
     assert here.cluster.state(int(first)) == "CONFIGURING"
@@ -144,7 +138,7 @@ def test_a_hold_that_is_released_is_taken_up_again_and_others_come_between(coupl
 def test_a_yielded_jobs_nodes_are_others_and_after_enough_yields_it_holds_with_its_priority(coupled: Coupled) -> None:
     here, there = coupled.here, coupled.there
     serve(coupled, "yield", YIELD)
-    busy = fill(here)
+    busy = fill(here, NODES)
     first, alone = coupled.submit(here, Work("p", LARGE, 0.1)), coupled.submit(here, Work(None, NODES, 0.1))
     before = priority(here, first)
     here.cluster.scancel(busy)

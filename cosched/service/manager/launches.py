@@ -304,7 +304,7 @@ class Launches(Work[LauncherOrder, Report]):
                 assert_never(report)
 
     def _began(self, report: Started) -> None:
-        """Note that a run has begun; end it, without counting a start, if the scheduler has queued its job again."""
+        """Note that a run has begun. If the scheduler has queued its job again, end it: it counts for no start."""
         record = self._domain.jobs.get(report.job_id)
         if record is None or record.preempted_at is None or record.job.again:
             self._domain.started(report.job_id, report.at)

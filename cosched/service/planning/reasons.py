@@ -23,7 +23,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
 from cosched.v1 import explain_pb2
 from cosched.v1.explain_pb2 import AwaitsSuccessor, Reason
-from cosched.words.reasons import STARTING, in_words
+from cosched.words.reasons import REASONS, STARTING, WHY, in_words
 from cosched.words.wrong_mates import wrong_mate, wrong_member
 
 ABSENT: Mapping[str, int] = {
@@ -83,10 +83,7 @@ class Reasons:
         if record.state not in WAITING:
             return None
         if record.cancelled_by is not None:
-            return Reason(
-                is_cancelled=explain_pb2.IsCancelled(),
-                text="it is to be cancelled; its resource manager has not ended it yet",
-            )
+            return Reason(is_cancelled=explain_pb2.IsCancelled(), text=REASONS["Cancelling"])
         if record.user_hold:
             return _on_hold(record, aside=str(record.id) in self._domain.aside)
         if record.state is JobState.READY:
@@ -289,14 +286,14 @@ class Reasons:
     def _window_ahead(self, record: JobRecord) -> Reason:
         return Reason(
             window_ahead=explain_pb2.WindowAhead(group=record.group_name or ""),
-            text="others of its group have started, and its window has not come yet",
+            text=WHY[Why.WINDOW_AHEAD],
             change=f"nothing but time; cosched unlink {record.id} lets it start alone before",
         )
 
     def _instant_passed(self, record: JobRecord) -> Reason:
         return Reason(
             instant_passed=explain_pb2.InstantPassed(group=record.group_name or ""),
-            text="the instant that its group was given has passed",
+            text=WHY[Why.INSTANT_PASSED],
             change=f"cosched unlink {record.id} lets it start alone; cosched cancel {record.id} ends it",
         )
 

@@ -135,9 +135,9 @@ class Gathering:
             return []
         if group.is_pair and (mate := self._waiting_mate(job, group)) is not None:
             return self.algorithm1.propose(job, mate, now)
-        return self._go_on(job, group, now)
+        return self._advance(job, group, now)
 
-    def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
+    def _advance(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
         begun, lacking, lost, left = others_of(group)
         if outlives_others(group):
@@ -152,11 +152,11 @@ class Gathering:
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
         for peer in lacking:
-            if (waits := self._lacks(job, peer, group.told[peer], now)) is not None:
+            if (waits := self._missing(job, peer, group.told[peer], now)) is not None:
                 return losses + waits
         if (awaited := self.successors.awaited(job, now)) is not None:
             return losses + self.successors.wait(job, awaited, now)
-        if lost and self._stops(group, left):
+        if lost and self._aborts(group, left):
             return losses + self._stop_for_lost(job, lost[0], now)
         dropped = self._leave_out(job, left) if lacking or lost or group.without else []
         return losses + dropped + self._propose(job, group, left, now)
@@ -193,7 +193,7 @@ class Gathering:
         self, job: PairedJob, group: Membership, left: Sequence[Domain], now: int, *, stops: bool
     ) -> list[Effect]:
         """What a queued job does that has asked after a hint: it is cancelled, or waits for its turn."""
-        cancels = self.ledger.settings.on_member_lost is OnMemberLost.CANCEL and self._stops(group, left)
+        cancels = self.ledger.settings.on_member_lost is OnMemberLost.CANCEL and self._aborts(group, left)
         if stops and cancels and self.successors.awaited(job, now) is None:
             return [CancelJob(job.id)]
         told = group.told.get(job.peer)
@@ -209,7 +209,7 @@ class Gathering:
             return []
         return self.ledger.note(job, What.WRONG_MATE, **self._problem(job, job.peer))
 
-    def _stops(self, group: Membership, left: Sequence[Domain]) -> bool:
+    def _aborts(self, group: Membership, left: Sequence[Domain]) -> bool:
         """Return whether those that are left do not start without the lost ones."""
         stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
         return stops and not group.or_alone
@@ -262,7 +262,7 @@ class Gathering:
         group.without = without
         return [] if same else self.agreeing.slots.drop(job, Why.MATE_CHANGED)
 
-    def _lacks(
+    def _missing(
         self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
     ) -> list[Effect] | None:
         """Return what the job does while it has to wait for this member; None: it need not wait for it."""
