@@ -62,6 +62,12 @@ def test_a_hold_that_fits_by_nodes_only_uses_extra_up(nodes, start):
     assert run.start("z") == start
 
 
+def test_jobs_that_start_by_nodes_only_use_extra_up_within_one_iteration():
+    # As above; z and w come at once, and only one of them fits into extra.
+    run = Replay({"y": (0, 1000, 5), "x": (1, 10, 7), "z": (2, 5000, 2), "w": (2, 5000, 2)}, {"b": (0, 9, 1)}, [])
+    assert run.starts() == {"y": 0, "x": 1000, "z": 2, "w": 1000 + 10, "b": 0}
+
+
 @pytest.mark.parametrize(("interval", "run_time", "start"), [(1200, 1195, 5), (1200, 1196, 1200 + 9), (0, 5000, 5)])
 def test_held_nodes_are_expected_back_at_the_release(interval, run_time, start):
     """ "For backfilling, held nodes are expected back at the release; with the timer off they are not
