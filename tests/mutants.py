@@ -73,23 +73,19 @@ class _Finder(MetaPathFinder):
 
 def run_under(number: int) -> int:
     """Run the tests of that mutant in this process until one fails."""
-    sys.meta_path.insert(0, _Finder(MUTANTS[number]))
-    # Plain assertions: else pytest finds our modules first, to rewrite theirs.
-    return pytest.main([*OPTIONS, "--tb=no", "--assert=plain", *MUTANTS[number].tests.split()])
+    mutant = MUTANTS[number]
+    sys.meta_path.insert(0, _Finder(mutant))
+    with tempfile.TemporaryDirectory() as folder:
+        if mutant.file.startswith(KERNELS):  # else they would be those without the mistake, or kept with it
+            os.environ["NUMBA_CACHE_DIR"] = folder
+        # Plain assertions: else pytest finds our modules first, to rewrite theirs.
+        return pytest.main([*OPTIONS, "--tb=no", "--assert=plain", *mutant.tests.split()])
 
 
-def first_failure(number: int) -> str | None:
-    """Return the first test that fails under that mutant; None: all pass."""
-    with tempfile.TemporaryDirectory() as kernels:
-        own = {"NUMBA_CACHE_DIR": kernels} if MUTANTS[number].file.startswith(KERNELS) else {}  # else they are stale
-        return _first_failed("tests.mutants", str(number), **own)
-
-
-def _first_failed(module: str, *arguments: str, **environment: str) -> str | None:
+def first_failed(module: str, *arguments: str) -> str | None:
     """Run tests by that module; return the first that fails. RuntimeError: they did not run."""
     command = [sys.executable, "-m", module, *arguments]
-    environment = {**os.environ, **environment}
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode == pytest.ExitCode.OK:
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
@@ -101,11 +97,11 @@ def _first_failed(module: str, *arguments: str, **environment: str) -> str | Non
 def main() -> int:
     """Run all; return how many survive."""
     every = sorted({test for mutant in MUTANTS for test in mutant.tests.split()})
-    if fails := _first_failed("pytest", *OPTIONS, *every):
+    if fails := first_failed("pytest", *OPTIONS, *every):
         sys.exit(f"{fails} fails without any mutant")
     survivors = 0
     for number, mutant in enumerate(MUTANTS):
-        caught_by = first_failure(number)
+        caught_by = first_failed("tests.mutants", str(number))
         survivors += caught_by is None
         print(f"{mutant.rule:<56} {caught_by or 'SURVIVES'}", flush=True)
     return survivors
