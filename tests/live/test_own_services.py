@@ -98,6 +98,25 @@ def test_what_prevents_a_login_is_said_in_one_line(accounts):
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.soak  # 20 s are waited for
+def test_a_service_without_jobs_ends_by_itself_and_the_next_command_starts_it(tmp_path):
+    here = Account(tmp_path / "here")
+    own = OwnService(here.state)
+    here("up", "--name", "intrepid", "--manager", "local")
+    here("down")
+    own.config.write_text(own.config.read_text().replace('idle_end = "1h"', "idle_end = 20"))
+    try:
+        here("submit", "-", text=f"#!/bin/sh\nsleep 3; echo job >> {tmp_path}/notes\n")
+        wait_until(lambda: own.process() is None, f"it ends:\n{here.log}")
+        assert started(tmp_path, "job") == 1
+        assert "no jobs for 20 s: the next command starts this service again" in here.log
+        again = here.run("show", "1")
+        assert "completed" in again.stdout
+        assert again.stderr == ""
+    finally:
+        here.run("down")
+
+
 SITE = """
 [domain]
 name = "eureka"

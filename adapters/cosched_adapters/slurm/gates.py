@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import signal
+import socket
 import time
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from cosched_adapters.manager import ManagerError, UnknownJobError
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.gate_relay import GateRelay
 from cosched_adapters.slurm.hook_protocol import Offer
 from cosched_adapters.slurm.settings import SlurmSettings
 from cosched_adapters.tasks import OwnTasks
@@ -96,12 +98,13 @@ class Gates:
         self._offers: dict[str, Offer] = {}
         self._beats: dict[str, float] = {}
         self._saved: dict[str, int] = {}  # jobs that are queued again since their gates were killed, and in which turn
+        self._relay: GateRelay | None = None
         self._tasks = OwnTasks(_LOG, logging.DEBUG)
 
     def load(self) -> None:
         """Read what all gates have said; ManagerError: the folder cannot be used."""
         settings = self._settings
-        patience = f"{settings.gate_patience:.0f} {settings.without_service} {settings.hold_time:.0f}\n"
+        patience = f"{settings.gate_patience:.0f} {settings.without_service} {settings.hold_time:.0f} {self._at()}\n"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._folder / "patience").write_text(patience)
@@ -120,12 +123,25 @@ class Gates:
         except OSError:
             return False
 
+    def _at(self) -> str:
+        """Return HOST:PORT for gates that do not see the folder; empty: they have none."""
+        port = round(self._settings.gate_port)
+        return f"{socket.gethostname()}:{port}" if port else ""
+
     async def open(self) -> None:
-        """Begin to look at what gates say."""
+        """Begin to look at what gates say; ManagerError: the port cannot be used."""
+        if port := round(self._settings.gate_port):
+            self._relay = GateRelay(self._folder, port)
+            try:
+                await self._relay.open()
+            except OSError as error:
+                raise ManagerError(f"gate_port {port} cannot be used: {error.strerror}: choose another") from error
         self._tasks.begin(self._look())
 
     async def close(self) -> None:
         """Stop looking; the gates wait as long as they are patient."""
+        if self._relay is not None:
+            await self._relay.close()
         await self._tasks.close()
 
     def keep(self, row: JobRow) -> bool:

@@ -16,6 +16,7 @@ _NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
     "tell_interval": (0.0, 0.0, 3600.0),
     "gate_patience": (120.0, 5.0, 86400.0),
     "hold_time": (0.0, 0.0, 86400.0),
+    "gate_port": (0.0, 0.0, 65535.0),
 }
 _OTHERS = ("gates", "without_service", "conf", "gate_folder", "waiting_folder")
 
@@ -32,6 +33,7 @@ class SlurmSettings(QueueSettings):
     gates: Path | None = None  # of a user's own service: where the gates of its jobs find it; None: Slurm's hooks do
     gate_patience: float = 120.0  # how long such a gate waits for a service
     hold_time: float = 0.0  # by how much the time limits of jobs with gates are raised until they start
+    gate_port: float = 0.0  # where gates reach the service whose nodes do not share its folder; 0: nowhere
     without_service: str = "start"  # what it does then: start its job alone, or requeue it
 
 

@@ -17,7 +17,8 @@ from cosched_adapters.manager import ManagerError
 from cosched_adapters.mate_words import asked_mate, option_of
 from cosched_adapters.slurm import commands
 from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
-from cosched_adapters.slurm.gate_script import gated
+from cosched_adapters.slurm.gate_relay import key_in
+from cosched_adapters.slurm.gate_script import gated, over_tcp
 from cosched_adapters.slurm.script import Asked, read_script
 from cosched_adapters.submitting import run
 
@@ -57,13 +58,14 @@ def _own_gates(server: str) -> Path | None:
 def _gated(script: bytes, gates: Path, asked: Asked, given: Mapping[str, Any]) -> tuple[bytes, list[str]]:
     """Return a script behind its gate, and the option by which its time limit is raised for the wait (hold_time)."""
     limit = asked.time_limit if given.get("time_limit") is None else math.ceil(given["time_limit"] / 60)
-    try:
-        hold = math.ceil(float((gates / "patience").read_text().split()[2]) / 60)
-    except (OSError, ValueError, IndexError):
-        hold = 0
+    _, _, hold_time, *at = (gates / "patience").read_text().split()
+    hold, tcp = math.ceil(float(hold_time) / 60), ""
+    if at:
+        host, _, port = at[0].rpartition(":")
+        tcp = over_tcp(host, int(port), key_in(gates))
     if not limit or not hold:
-        return gated(script, gates), []
-    return gated(script, gates, raised=hold), [f"--time={limit + hold}"]
+        return gated(script, gates, tcp=tcp), []
+    return gated(script, gates, raised=hold, tcp=tcp), [f"--time={limit + hold}"]
 
 
 def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
