@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import statistics
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ import pytest
 from cosched.cli.own_service import OwnService, lives
 from deploy.slurm.lab import Cluster, Lab
 from tests.live.own import BIN, Account, Sshd
+from tests.live.services import free_port
 from tests.waiting import wait_until
 
 KILLS = 30
@@ -276,6 +278,31 @@ def test_a_connection_that_freezes_is_replaced(held: tuple[Side, Side], end: str
                 os.kill(process, signal.SIGCONT)
     gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
     assert gap < 1, gap
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(os.geteuid() != 0, reason="a folder that nodes do not see is a mount, which needs root")
+def test_nodes_that_do_not_share_the_home_reach_the_service_by_tcp(held: tuple[Side, Side]) -> None:
+    here, there = held
+    here.change(gate_port=free_port())
+    here("up")
+    unseen = here.folder / "unseen"
+    unseen.mkdir()
+    script = NOTING.format(notes=here.notes).replace("/dev/null", f"{here.folder}/out")
+    submit = f"mount --bind {here.state} {unseen}; exec {BIN}/cosched submit --parsable --pair run1 - run1"
+    done = subprocess.run(
+        ["unshare", "-m", "--propagation", "private", "sh", "-c", submit], input=script, text=True, check=True,
+        env={**os.environ, **here.own, "COSCHED_STATE": str(unseen)}, capture_output=True,
+    )  # fmt: skip
+    first = done.stdout.strip()
+    wait_until(lambda: here.told(first) == ["0 ready nodes=1 nodelist=intrepid1 locked"], "it waits at its gate")
+    here.kill()
+    here("up")
+    there.submit("run1")
+    wait_until(lambda: all("run1" in side.starts() for side in held), jobs_of(held), 180)
+    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
+    assert gap < 1, gap
+    assert (here.folder / "out").read_text() == ""
 
 
 def children(process: int | None) -> list[int]:
