@@ -1,16 +1,20 @@
 """A user's own service: what is said when it cannot stay, and what runs it again. The service is a stand-in."""
 
 import os
+import re
 import signal
 import socket
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cosched.cli import own as own_commands
 from cosched.cli import own_service
 from cosched.cli.output.failures import Failure
 from cosched.cli.own_service import OwnService, lives
+from cosched.sockets.hello import written
 from tests.waiting import wait_until
 
 STAND_IN = """
@@ -102,3 +106,19 @@ def test_systemd_keeps_it_where_there_is_one_of_the_user(own, monkeypatch, tmp_p
     assert asked[0] == "--user --scope --quiet --collect -- true"
     assert any(f"--scope --quiet --collect -- {sys.executable} -c" in line for line in asked) == works
     assert own.process() is not None
+
+
+def test_clocks_that_differ_are_said_when_a_peer_is_added(own, monkeypatch, tmp_path):
+    own.start()
+    ssh = tmp_path / "ssh"
+    hello = written({"domain": "eureka", "user": "ann", "time": "NOW"}).decode().strip()
+    ssh.write_text(f"""#!/bin/sh\nread hello\necho '{hello}' | sed "s/\\"NOW\\"/$(($(date +%s) + 10))/"\n""")
+    ssh.chmod(0o700)
+    monkeypatch.setenv("COSCHED_SSH", str(ssh))
+    monkeypatch.setenv("COSCHED_STATE", str(own.folder))
+    monkeypatch.setattr(own_commands, "_await_answer", lambda *_: None)
+    done = CliRunner().invoke(own_commands.peer, ["add", "eureka", "ann@login.eureka"])
+    assert done.exit_code == 0, done.output
+    said = r"the clock of eureka is (9|10)\.\d s ahead: pairs may start so far apart; ask for a time service there"
+    assert re.fullmatch(said, done.output.splitlines()[-1])
+    assert own.settings()["peer"][0]["ssh"] == "ann@login.eureka"
