@@ -187,7 +187,12 @@ class Gates:
             return False
         lines = [f"{name}={value}" for name, value in (finding or {}).items() if value.isprintable()]
         when = "0" if at is None else f"{at:.6f} {time.time():.6f}"
-        self._answer(job_id, "\n".join([f"{offer.restarts} start {when}", *lines]))
+        try:
+            self._answer(job_id, "\n".join([f"{offer.restarts} start {when}", *lines]))
+        except OSError as error:
+            _LOG.error("job %s waits on: its gate cannot be told: %s", job_id, reason_of(error, self._folder))
+            self._offers[job_id] = offer
+            return False
         return True
 
     def give_back(self, job_id: str) -> bool:
@@ -223,19 +228,29 @@ class Gates:
     # What gates say
 
     async def _look(self) -> None:
+        problem = ""
         while True:
-            for job in self._changed():
-                await self._heard(job)
-            for job, offer in list(self._offers.items()):
-                if self._is_dead(job):
-                    self._lose(job)
-                elif time.monotonic() > self._beats.get(job, 0) + _BEAT:
-                    self._park(job, offer.restarts)
+            try:
+                await self._hear_all()
+                problem = ""
+            except OSError as error:  # a full disk, a file server that is away
+                if (reason := reason_of(error, self._folder)) != problem:
+                    problem = reason
+                    _LOG.error("gates wait: %s cannot be used: %s", self._folder, reason)
             await asyncio.sleep(_LOOK)
+
+    async def _hear_all(self) -> None:
+        for job in self._changed():
+            await self._heard(job)
+        for job, offer in list(self._offers.items()):
+            if self._is_dead(job):
+                self._lose(job)
+            elif time.monotonic() > self._beats.get(job, 0) + _BEAT:
+                self._park(job, offer.restarts)
 
     def _is_dead(self, job: str) -> bool:
         """Whether a gate that waited was killed: nobody has its file locked any more. Slurm says so a second later."""
-        if not (said := self._said[job]).locked:
+        if (said := self._said.get(job)) is None or not said.locked:
             return False
         try:
             with (self._folder / f"{job}.told").open("rb") as file:
@@ -303,7 +318,8 @@ class Gates:
             job, said.nodes, said.nodelist, row.user, os.geteuid(), row.comment or "", row.name, said.turn,
             batch=True, array=None, het=row.het,
         )  # fmt: skip
-        self._park(job, said.turn)
+        with suppress(OSError):  # the next beat tells it
+            self._park(job, said.turn)
         self._on_offer(offer)
 
     def _park(self, job: str, turn: int) -> None:

@@ -127,6 +127,17 @@ async def test_a_job_that_was_let_go_is_not_queued_again(tmp_path):
         assert await world.state() == "FAILED"
 
 
+async def test_gates_are_heard_again_after_their_folder_was_away(tmp_path, caplog):
+    async with waiting(tmp_path) as (world, job):
+        (tmp_path / "gates").rename(tmp_path / "away")
+        await until(lambda: "gates cannot be used: No such file or directory" in caplog.text)
+        assert not world.gates.start("12")
+        assert len(world.gates.offered()) == 1
+        (tmp_path / "away").rename(tmp_path / "gates")
+        job.kill()
+        await until(lambda: world.withdrawn)
+
+
 async def test_a_gate_that_waits_though_its_lock_is_lost_is_offered_again(tmp_path, monkeypatch):
     monkeypatch.setattr(gates_module, "_AGAIN", 0.05)
     async with waiting(tmp_path) as (world, _):
