@@ -14,7 +14,8 @@ domain of a pair's name may be empty: the job does not say it, since there is on
 The members of a group have no ids here.
 
 To add one: a class that implements `BatchSystem`, and an entry point of the group `cosched.adapters` that names a
-`BatchSystemFactory`. Both may be in a package of the site's own.
+`BatchSystemFactory`. Both may be in a package of the site's own. What adapters have in common that look at
+a queue is in `watched`, `register` and `batch_job`.
 """
 
 from __future__ import annotations

@@ -35,4 +35,4 @@ class BatchJob(batch_job.BatchJob):
 
 def of_record(record: Mapping[str, Any]) -> BatchJob:
     """Return the job that was kept. TypeError, KeyError, WordError: this is none."""
-    return BatchJob(**{name: record[name] for name in ON_RECORD}, named=find(record["words"]))
+    return BatchJob(**{name: record[name] for name in ON_RECORD if name in record}, named=find(record["words"]))
