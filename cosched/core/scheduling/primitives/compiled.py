@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+import numpy as np
 from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
+
+# Of an index that is not negative: numba tests others each time, since a negative one counts from the end.
+unsigned = np.uint64
 
 # Without a folder for its cache numba would write beside the sources (see installation.compilation, which names one).
 CACHED = bool(config.CACHE_DIR)

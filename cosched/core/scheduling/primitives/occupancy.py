@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.tables import (
     COMPLETIONS,
     DUE,
@@ -159,12 +159,12 @@ def _insert_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
     first = dom.base
     i = first + dom.running
-    while i > first and tab.lists[RUN_END, i - 1] > until:
-        tab.lists[RUN_END, i] = tab.lists[RUN_END, i - 1]
-        tab.lists[RUN_NODES, i] = tab.lists[RUN_NODES, i - 1]
+    while i > first and tab.lists[RUN_END, unsigned(i - 1)] > until:
+        tab.lists[RUN_END, unsigned(i)] = tab.lists[RUN_END, unsigned(i - 1)]
+        tab.lists[RUN_NODES, unsigned(i)] = tab.lists[RUN_NODES, unsigned(i - 1)]
         i -= 1
-    tab.lists[RUN_END, i] = until
-    tab.lists[RUN_NODES, i] = nodes
+    tab.lists[RUN_END, unsigned(i)] = until
+    tab.lists[RUN_NODES, unsigned(i)] = nodes
     dom.running += 1
 
 
@@ -173,7 +173,7 @@ def _remove_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
     i = _first_end(tab, dom.base, dom.base + dom.running, until)
     while (
-        tab.lists[RUN_NODES, i] != nodes
+        tab.lists[RUN_NODES, unsigned(i)] != nodes
     ):  # jobs that end together are told apart by their size, all that matters here
         i += 1
     dom.running -= 1
@@ -192,8 +192,8 @@ def _close_gap(tab: Tables, which: int, at: int, last: int) -> None:
 def _first_end(tab: Tables, low: int, high: int, until: int) -> int:
     """Binary search: the first place in `low:high` whose expected end value is not below `until`."""
     while low < high:
-        middle = (low + high) // 2
-        if tab.lists[RUN_END, middle] < until:
+        middle = (low + high) >> 1
+        if tab.lists[RUN_END, unsigned(middle)] < until:
             low = middle + 1
         else:
             high = middle
@@ -216,16 +216,16 @@ def _sift_up(tab: Tables, d: int, key: int) -> None:
     base = dom.base
     i = dom.completions
     dom.completions += 1
-    while i > 0 and tab.lists[COMPLETIONS, base + (i - 1) // 2] > key:
-        tab.lists[COMPLETIONS, base + i] = tab.lists[COMPLETIONS, base + (i - 1) // 2]
-        i = (i - 1) // 2
-    tab.lists[COMPLETIONS, base + i] = key
+    while i > 0 and tab.lists[COMPLETIONS, unsigned(base + (i - 1 >> 1))] > key:
+        tab.lists[COMPLETIONS, unsigned(base + i)] = tab.lists[COMPLETIONS, unsigned(base + (i - 1 >> 1))]
+        i = i - 1 >> 1
+    tab.lists[COMPLETIONS, unsigned(base + i)] = key
 
 
 @kernel
 def completes(tab: Tables, key: int) -> bool:
     """Whether this completion counts: its job runs and has not been started again since with another end."""
-    job = tab.jobs[key & (MAX_ROWS - 1)]
+    job = tab.jobs[unsigned(key & (MAX_ROWS - 1))]
     return job.state == RUNNING and job.start + job.run == key >> ROW_BITS
 
 
@@ -248,16 +248,18 @@ def pop_completion(tab: Tables, d: int) -> None:
     base = dom.base
     dom.completions -= 1
     size = dom.completions
-    key = tab.lists[COMPLETIONS, base + size]
+    key = tab.lists[COMPLETIONS, unsigned(base + size)]
     i = 0
     while True:
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]:
+        least = tab.lists[COMPLETIONS, unsigned(base + child)]
+        if child + 1 < size and tab.lists[COMPLETIONS, unsigned(base + child + 1)] < least:
             child += 1
-        if tab.lists[COMPLETIONS, base + child] >= key:
+            least = tab.lists[COMPLETIONS, unsigned(base + child)]
+        if least >= key:
             break
-        tab.lists[COMPLETIONS, base + i] = tab.lists[COMPLETIONS, base + child]
+        tab.lists[COMPLETIONS, unsigned(base + i)] = least
         i = child
-    tab.lists[COMPLETIONS, base + i] = key
+    tab.lists[COMPLETIONS, unsigned(base + i)] = key

@@ -8,7 +8,7 @@ import math
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.codes import FCFS, LARGEST, NONE, SHORTEST, WFP
-from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.expression import evaluate
 from cosched.core.scheduling.primitives.tables import (
     NEVER,
@@ -32,20 +32,20 @@ def enqueue(tab: Tables, d: int, row: int) -> None:
     """Add a job to the queue, which keeps submission order as far as it was in it."""
     dom = tab.domains[d]
     i = dom.base + dom.queued
-    while i > dom.base and dom.shuffled == 0 and tab.lists[QUEUE, i - 1] > row:
+    while i > dom.base and dom.shuffled == 0 and tab.lists[QUEUE, unsigned(i - 1)] > row:
         _move(tab, i - 1, i)
         i -= 1
     _put_at(tab, i, row)
     dom.queued += 1
-    tab.jobs[row].state = QUEUED
+    tab.jobs[unsigned(row)].state = QUEUED
     dom.changed = 1
 
 
 @kernel
 def strike(tab: Tables, d: int, at: int) -> None:
     """The job at this place of the queue has left it; the gap stays until the next ordering."""
-    tab.lists[QUEUE, at] = NONE
-    tab.lists[QUEUE_NODES, at] = NEVER  # nothing that fits
+    tab.lists[QUEUE, unsigned(at)] = NONE
+    tab.lists[QUEUE_NODES, unsigned(at)] = NEVER  # nothing that fits
     dom = tab.domains[d]
     place = 1 + at - dom.base
     if dom.first_hole == 0 or place < dom.first_hole:
@@ -69,7 +69,7 @@ def drop_left(tab: Tables, d: int) -> None:
         return
     kept = dom.base + dom.first_hole - 1
     for i in range(kept + 1, dom.base + dom.queued):
-        if tab.lists[QUEUE, i] != NONE:
+        if tab.lists[QUEUE, unsigned(i)] != NONE:
             _move(tab, i, kept)
             kept += 1
     dom.queued = kept - dom.base
@@ -98,19 +98,24 @@ def put_in_order(tab: Tables, d: int, now: int) -> None:
 @kernel
 def _put_at(tab: Tables, i: int, row: int) -> None:
     """Place `i` of the queue is the job `row`'s."""
-    job = tab.jobs[row]
-    tab.lists[QUEUE, i] = row
-    tab.lists[QUEUE_NODES, i] = job.nodes
-    tab.lists[QUEUE_SUBMIT, i] = job.submit
-    tab.lists[QUEUE_REQUESTED, i] = job.requested
+    job = tab.jobs[unsigned(row)]
+    _put(tab, i, row, job.nodes, job.submit, job.requested)
+
+
+@kernel
+def _put(tab: Tables, i: int, row: int, nodes: int, submit: int, requested: int) -> None:
+    tab.lists[QUEUE, unsigned(i)] = row
+    tab.lists[QUEUE_NODES, unsigned(i)] = nodes
+    tab.lists[QUEUE_SUBMIT, unsigned(i)] = submit
+    tab.lists[QUEUE_REQUESTED, unsigned(i)] = requested
 
 
 @kernel
 def _move(tab: Tables, source: int, target: int) -> None:
-    tab.lists[QUEUE, target] = tab.lists[QUEUE, source]
-    tab.lists[QUEUE_NODES, target] = tab.lists[QUEUE_NODES, source]
-    tab.lists[QUEUE_SUBMIT, target] = tab.lists[QUEUE_SUBMIT, source]
-    tab.lists[QUEUE_REQUESTED, target] = tab.lists[QUEUE_REQUESTED, source]
+    tab.lists[QUEUE, unsigned(target)] = tab.lists[QUEUE, unsigned(source)]
+    tab.lists[QUEUE_NODES, unsigned(target)] = tab.lists[QUEUE_NODES, unsigned(source)]
+    tab.lists[QUEUE_SUBMIT, unsigned(target)] = tab.lists[QUEUE_SUBMIT, unsigned(source)]
+    tab.lists[QUEUE_REQUESTED, unsigned(target)] = tab.lists[QUEUE_REQUESTED, unsigned(source)]
 
 
 @kernel
@@ -159,9 +164,9 @@ def _score_one(tab: Tables, d: int, i: int, now: int) -> float:
 @kernel
 def _before(tab: Tables, score: float, row: int, i: int) -> bool:
     """Whether a job `row` of this score comes before the one at place `i`."""
-    if score != tab.scores[i]:
-        return score > tab.scores[i]
-    return row < tab.lists[QUEUE, i]
+    if score != tab.scores[unsigned(i)]:
+        return score > tab.scores[unsigned(i)]
+    return row < tab.lists[QUEUE, unsigned(i)]
 
 
 @kernel
@@ -182,15 +187,17 @@ def _sort(tab: Tables, d: int) -> None:
 @kernel
 def _insert(tab: Tables, first: int, i: int) -> int:
     """Move the job at place `i` to where it belongs among those from `first` on; how far."""
-    score, row = tab.scores[i], tab.lists[QUEUE, i]
+    lists, scores = tab.lists, tab.scores
+    score, row, nodes = scores[unsigned(i)], lists[QUEUE, unsigned(i)], lists[QUEUE_NODES, unsigned(i)]
+    submit, requested = lists[QUEUE_SUBMIT, unsigned(i)], lists[QUEUE_REQUESTED, unsigned(i)]
     j = i
     while j > first and _before(tab, score, row, j - 1):
         _move(tab, j - 1, j)
-        tab.scores[j] = tab.scores[j - 1]
+        scores[unsigned(j)] = scores[unsigned(j - 1)]
         j -= 1
     if j < i:
-        _put_at(tab, j, row)
-        tab.scores[j] = score
+        _put(tab, j, row, nodes, submit, requested)
+        scores[unsigned(j)] = score
     return i - j
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.occupancy import WHOLE, block_free_at, free_block
 from cosched.core.scheduling.primitives.tables import NEVER, RUN_END, RUN_NODES, Tables
 
@@ -24,10 +24,10 @@ def _reserve_nodes(tab: Tables, d: int, nodes: int, now: int) -> None:
     free = dom.free
     dom.shadow = NEVER
     for i in range(dom.base, dom.base + dom.running):
-        end = max(tab.lists[RUN_END, i], now)  # a job past its request is expected to end now
+        end = max(tab.lists[RUN_END, unsigned(i)], now)  # a job past its request is expected to end now
         if end > dom.shadow or end == NEVER:
             break  # all jobs expected to end exactly at the shadow time have been counted
-        free += tab.lists[RUN_NODES, i]
+        free += tab.lists[RUN_NODES, unsigned(i)]
         if free >= nodes:
             dom.shadow = end
     dom.extra = free - nodes

@@ -11,11 +11,19 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.conservative import place_in_plan
 from cosched.core.scheduling.batch.kernels.easy import place_behind, reserve, use_extra
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
-from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.occupancy import occupy, place, push_completion
 from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
 from cosched.core.scheduling.primitives.profile import begin_profile, take
-from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, QUEUE_NODES, RUN_END, RUN_NODES, Tables
+from cosched.core.scheduling.primitives.tables import (
+    NEVER,
+    QUEUE,
+    QUEUE_NODES,
+    QUEUE_REQUESTED,
+    RUN_END,
+    RUN_NODES,
+    Tables,
+)
 
 QUEUED, READY, RUNNING = int(JobState.QUEUED), int(JobState.READY), int(JobState.RUNNING)
 UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed yet
@@ -43,10 +51,26 @@ def iterate(tab: Tables, d: int, now: int) -> int:
 @kernel
 def next_fitting(tab: Tables, at: int, end: int, free: int) -> int:
     """The first place of the queue in `at:end` whose job is no larger than `free`, or `end`."""
-    sizes = tab.lists[QUEUE_NODES, at:end]
-    for i in range(len(sizes)):
-        if sizes[i] <= free:
-            return at + i
+    for i in range(at, end):
+        if tab.lists[QUEUE_NODES, unsigned(i)] <= free:
+            return i
+    return end
+
+
+@kernel
+def _next_behind(tab: Tables, d: int, at: int, end: int, now: int) -> int:
+    """The first place of the queue in `at:end` whose job may start behind the reserved one, or `end`.
+
+    It goes by the queue alone: most jobs may not, and their records are far apart.
+    """
+    dom = tab.domains[d]
+    free, extra, longest = dom.free, dom.extra, dom.shadow - now
+    if dom.backfilled == 0 or dom.units > 0:  # the shadow is not known yet, or it depends on the place
+        return next_fitting(tab, at, end, free)
+    for i in range(at, end):
+        nodes = tab.lists[QUEUE_NODES, unsigned(i)]
+        if nodes <= free and (nodes <= extra or tab.lists[QUEUE_REQUESTED, unsigned(i)] <= longest):
+            return i
     return end
 
 
@@ -75,14 +99,14 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
     at = tab.domains[d].base + dom.position
     while at < end and dom.free > 0:
         if dom.reserved != NONE:  # conservative reserves nothing, and looks at every job
-            at = next_fitting(tab, at, end, dom.free)
+            at = _next_behind(tab, view, at, end, now)
             if at == end:
                 break
-        row = tab.lists[QUEUE, at]
+        row = tab.lists[QUEUE, unsigned(at)]
         at += 1
         if is_passed_over(tab, row, sought, now):
             continue
-        job = tab.jobs[row]
+        job = tab.jobs[unsigned(row)]
         block = _select(tab, view, row, now)
         if block == NONE:
             if row == sought or (dom.reserved != NONE and dom.backfill == NO_BACKFILL):
@@ -102,16 +126,16 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
 @kernel
 def is_passed_over(tab: Tables, row: int, sought: int, now: int) -> bool:
     """Whether this place of the queue is a gap, or its job awaits an answer or has yielded at this instant."""
-    if row == NONE or tab.jobs[row].state != QUEUED:
+    if row == NONE or tab.jobs[unsigned(row)].state != QUEUED:
         return True
-    return tab.jobs[row].paired == 1 and tab.marks[row].passed_over == now + 1 and row != sought
+    return tab.jobs[unsigned(row)].paired == 1 and tab.marks[unsigned(row)].passed_over == now + 1 and row != sought
 
 
 @kernel
 def _select(tab: Tables, d: int, row: int, now: int) -> int:
     """The block on which this job may start now, or NONE; the first that does not fit is the reserved job."""
     dom = tab.domains[d]
-    job = tab.jobs[row]
+    job = tab.jobs[unsigned(row)]
     if dom.backfill == CONSERVATIVE:
         return place_in_plan(tab, d, job.nodes, job.requested, now)
     if dom.reserved == NONE:
@@ -123,7 +147,7 @@ def _select(tab: Tables, d: int, row: int, now: int) -> int:
     if job.nodes > dom.free:
         return NONE
     if dom.shadow == UNSET:
-        reserve(tab, d, tab.jobs[dom.reserved].nodes, now)
+        reserve(tab, d, tab.jobs[unsigned(dom.reserved)].nodes, now)
         dom.backfilled = 1
     return place_behind(tab, d, job.nodes, job.requested, now)
 
@@ -132,7 +156,7 @@ def _select(tab: Tables, d: int, row: int, now: int) -> int:
 def _take(tab: Tables, view: int, row: int, block: int, now: int) -> None:
     """Count nodes as this job's from now for its requested time."""
     dom = tab.domains[view]
-    job = tab.jobs[row]
+    job = tab.jobs[unsigned(row)]
     end = now + job.requested
     occupy(tab, view, job.nodes, block, end)
     if dom.backfilled == 1:
@@ -159,7 +183,7 @@ def _offer(tab: Tables, d: int, row: int, now: int) -> None:
 @kernel
 def begin_run(tab: Tables, d: int, row: int, now: int) -> None:
     """A job that has its nodes runs from now on."""
-    job = tab.jobs[row]
+    job = tab.jobs[unsigned(row)]
     job.state = RUNNING
     job.start = now
     push_completion(tab, d, now + job.run, row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.iteration import iterate
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.occupancy import completes, pop_completion, vacate
 from cosched.core.scheduling.primitives.ordering import enqueue
 from cosched.core.scheduling.primitives.tables import (
@@ -28,7 +28,6 @@ from cosched.core.scheduling.primitives.tables import (
 DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY, MEETS = range(6)
 # Where it goes on: the phases of an instant, in order.
 NEXT_INSTANT, COMPLETE, TIMERS, SUBMIT, ITERATE = range(5)
-PHASES = 5
 
 PENDING, COMPLETED = int(JobState.PENDING), int(JobState.COMPLETED)
 
@@ -43,22 +42,37 @@ def advance(tab: Tables, timer: int, until: int) -> tuple[int, int, int, int]:
     nothing happens before `until`; the instant is the next one, or NEVER.
     """
     while True:
-        phase = tab.clock[PHASE]
-        if phase == NEXT_INSTANT:
+        if tab.clock[PHASE] == NEXT_INSTANT:
             instant = next_instant(tab, timer)
             if instant >= until:
                 return DONE, instant, NONE, NONE
-            tab.clock[NOW] = instant
-        elif phase == COMPLETE and complete(tab):
-            return _at(tab, ENDED)
-        elif phase == TIMERS and timer == tab.clock[NOW]:
-            enter(tab, timer, SUBMIT)
-            return _at(tab, TIMERS_DUE)
-        elif phase == SUBMIT and submit(tab):
-            return _at(tab, SUBMITTED)
-        elif phase == ITERATE and _iterate(tab):
-            return _at(tab, MEETS if tab.clock[AT_ROW] == NONE else JOB_READY)
-        enter(tab, tab.clock[NOW], (phase + 1) % PHASES)
+            enter(tab, instant, COMPLETE)
+        why = _go_on(tab, timer)
+        if why != DONE:
+            return _at(tab, why)
+
+
+@kernel
+def _go_on(tab: Tables, timer: int) -> int:
+    """Go through what is left of an instant, phase by phase; why it stopped, or DONE."""
+    clock = tab.clock
+    now = clock[NOW]
+    if clock[PHASE] == COMPLETE:
+        if complete(tab):
+            return ENDED
+        enter(tab, now, TIMERS)
+    if clock[PHASE] == TIMERS:
+        enter(tab, now, SUBMIT)
+        if timer == now:
+            return TIMERS_DUE
+    if clock[PHASE] == SUBMIT:
+        if submit(tab):
+            return SUBMITTED
+        enter(tab, now, ITERATE)
+    if _iterate(tab):
+        return MEETS if clock[AT_ROW] == NONE else JOB_READY
+    enter(tab, now, NEXT_INSTANT)
+    return DONE
 
 
 @kernel
@@ -103,7 +117,7 @@ def _next_of(tab: Tables, d: int) -> int:
     dom = tab.domains[d]
     instant = NEVER
     if dom.next_submit < dom.first + dom.jobs:
-        instant = tab.jobs[dom.next_submit].submit
+        instant = tab.jobs[unsigned(dom.next_submit)].submit
     completion = _next_completion(tab, d)
     if completion != NONE:
         instant = min(instant, completion >> ROW_BITS)
@@ -124,7 +138,7 @@ def _next_completion(tab: Tables, d: int) -> int:
     """The packed (time, row) of the next completion, or NONE; those of jobs stopped before are skipped."""
     dom = tab.domains[d]
     while dom.completions > 0:
-        key = tab.lists[COMPLETIONS, dom.base]
+        key = tab.lists[COMPLETIONS, unsigned(dom.base)]
         if completes(tab, key):
             return key
         pop_completion(tab, d)
@@ -147,7 +161,7 @@ def complete(tab: Tables) -> bool:
         pop_completion(tab, d)
         row = key & (MAX_ROWS - 1)
         finish(tab, d, row, clock[NOW], COMPLETED)
-        if tab.jobs[row].paired == 1:
+        if tab.jobs[unsigned(row)].paired == 1:
             clock[AT_ROW] = row
             return True
     return False
@@ -156,7 +170,7 @@ def complete(tab: Tables) -> bool:
 @kernel
 def finish(tab: Tables, d: int, row: int, now: int, state: int) -> None:
     """A job with nodes ends at `now`, in `state`."""
-    job = tab.jobs[row]
+    job = tab.jobs[unsigned(row)]
     vacate(tab, d, job.nodes, job.block, job.expected)
     job.state = state
     job.end = now
@@ -173,14 +187,14 @@ def submit(tab: Tables) -> bool:
             continue
         dom = tab.domains[clock[AT_DOMAIN]]
         row = dom.next_submit
-        if row >= dom.first + dom.jobs or tab.jobs[row].submit > clock[NOW]:
+        if row >= dom.first + dom.jobs or tab.jobs[unsigned(row)].submit > clock[NOW]:
             clock[AT_DOMAIN] += 1
             continue
         dom.next_submit += 1
-        if tab.jobs[row].state != PENDING:
+        if tab.jobs[unsigned(row)].state != PENDING:
             continue  # cancelled before it was submitted
         enqueue(tab, clock[AT_DOMAIN], row)
-        if tab.jobs[row].paired == 1:
+        if tab.jobs[unsigned(row)].paired == 1:
             clock[AT_ROW] = row
             return True
     return False
