@@ -146,6 +146,7 @@ def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_the_readme_works_as_written_with_the_wheels(installed: Path, terminals, other_ports) -> None:  # noqa: F811
+    run(terminals.folder, installed / "cosched", "compile")  # for as long as it takes
     found = terminals.run(Block("sh", f"export PATH={installed}:$PATH\ncommand -v cosched\n", ""))
     assert found == f"{installed / 'cosched'}\n"
     assert "pairs: 166 of 166 started together\n" in works_as_written(README, terminals, other_ports)[0]
