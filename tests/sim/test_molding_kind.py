@@ -61,7 +61,7 @@ def test_a_job_waits_for_its_least_size():
     def told(sizing: Sizing, **kept: int):
         scheduler = MOLDING.open(MoldingSettings(10, sizing))
         scheduler.submit(ClusterJob("1", 8, 100, 0, paired=False, columns=Moldable(), kept=kept))
-        scheduler.free = 3
+        scheduler._table.free = 3
         return MOLDING.why(scheduler, scheduler.job("1"), 0, "").detail
 
     assert told(Sizing.SCOJO_P) == {"required": 4, "available": 3}

@@ -21,7 +21,8 @@ from cosched.core.scheduling.plain_job import QUEUED as QUEUED
 from cosched.core.scheduling.plain_job import READY as READY
 from cosched.core.scheduling.plain_job import RUNNING as RUNNING
 from cosched.core.scheduling.plain_job import PlainJob as PlainJob
-from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.plain_job import PlainJobs
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.scheduling.slots import MOVES, SLOT, Slots, forget_slot
 from cosched.core.scheduling.starts import RecentStarts
 from cosched.core.story import Why
@@ -33,18 +34,19 @@ class PlainScheduler(SchedulerBase):
     keeps = frozenset({"lacks", "size"})
 
     def __init__(self, nodes: int, *, slots: bool = False) -> None:
-        self.iteration = OpenIteration(self, self)
         self.capabilities = replace(self.capabilities, slots=slots)
         self.keeps = self.keeps | ({SLOT, MOVES} if slots else set())
-        self.nodes = self.free = nodes
+        self.nodes = nodes
+        self._hold_jobs(PlainJobs(nodes))
+        self.iteration = OpenIteration(self, self._table)
         self.meeting = self.slots = Slots(self)
-        self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
-        self.busy: dict[JobId, PlainJob] = {}  # those of them that are not queued, in any order
-        self._submitted = 0
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
         self._events: list[Requeued | NodesLost | Gathered] = []
         self._given: dict[Hashable, int] = {}  # by `_taker`, until nodes change hands
+
+    def _hold_jobs(self, table: PlainJobs) -> None:
+        self._table, self.jobs, self.busy = table, table.known, table.busy
 
     # What others say
 
@@ -65,7 +67,7 @@ class PlainScheduler(SchedulerBase):
 
     def _choose(self, now: int) -> PlainJob | None:
         """Return the next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
-        free, booked = self.free - self._promised(), self.slots.booked
+        free, booked = self.free - self._table.promised, self.slots.booked
         for job in self._in_order(now):
             has_turn = job.passed_over != now + 1 and (not booked or self.slots.has_turn(job, now))
             if has_turn and self._can_have(job, free):
@@ -88,19 +90,11 @@ class PlainScheduler(SchedulerBase):
 
     def submit(self, job: ClusterJob) -> None:
         self.iteration.interrupt()
-        kept = dict(job.kept)
-        size = kept.pop("size", job.nodes)
-        nodes = size - kept.pop("lacks", 0)
-        self._submitted += 1
-        of_job = job.passed_over, job.released, job.wanted_until, job.expected, kept
-        known = PlainJob(job, job.state, size, self._submitted, 0, *of_job)
+        known = self._table.add(job)
         if not self.capabilities.slots:
             forget_slot(known)
-        self.jobs[job.id] = known
         self.slots.submit(known)
         self._become(known, job.state)
-        if job.state in WITH_NODES:
-            self._give(known, nodes)
         self.iteration.take_up(job)
         self.changed = True
 
@@ -113,22 +107,7 @@ class PlainScheduler(SchedulerBase):
         self.changed = True
 
     def job(self, job: JobId) -> ClusterJob:
-        known = self.jobs[job]
-        return replace(
-            known.asked,
-            state=known.state,
-            expected=known.expected,
-            passed_over=known.passed_over,
-            released=known.released,
-            wanted_until=known.wanted_until,
-            kept=known.kept | self._to_keep(known),
-        )
-
-    @staticmethod
-    def _to_keep(job: PlainJob) -> dict[str, int]:
-        """Return what is kept of a job beside what others keep of it."""
-        kept = {"size": job.size} if job.state in WITH_NODES and job.size != job.asked.nodes else {}
-        return kept | ({"lacks": job.lacks} if job.state is READY and job.lacks else {})
+        return self.jobs[job].read()
 
     def __contains__(self, job: JobId) -> bool:
         return job in self.jobs
@@ -140,8 +119,7 @@ class PlainScheduler(SchedulerBase):
             if not self._going or self.changed:
                 self._begin(now)
                 self._going, self.changed = True, False
-            job = self._choose(now)
-            if job is not None:
+            if (job := self._choose(now)) is not None:
                 return self._make_ready(job)
             self._going = False
         return None
@@ -156,10 +134,6 @@ class PlainScheduler(SchedulerBase):
             order.sort(key=lambda job: 0 if now < job.wanted_until else 2 if job.released == now else 1)
         return order
 
-    def _promised(self) -> int:
-        """Return the nodes that others must give to jobs that are ready already."""
-        return sum(job.lacks for job in self.busy.values() if job.state is READY)
-
     def _can_have(self, job: PlainJob, free: int) -> bool:
         """Return whether the job can have its nodes: `free` ones, promised to nobody, and of those who give."""
         if job.size <= free:
@@ -172,7 +146,7 @@ class PlainScheduler(SchedulerBase):
 
     def can_start(self, job: PlainJob) -> bool:
         """Return whether the job can have its nodes now."""
-        return self._can_have(job, self.free - self._promised())
+        return self._can_have(job, self.free - self._table.promised)
 
     def _make_ready(self, job: PlainJob) -> Ready:
         self._give(job, self._at_once(job))
@@ -182,14 +156,6 @@ class PlainScheduler(SchedulerBase):
 
     def abandon(self) -> None:
         self.iteration.offered, self._going = None, False
-
-    def count_as_of(self, since: int, now: int) -> None:
-        for job in self.jobs.values():
-            job.passed_over = now + 1 if job.passed_over > since else job.passed_over
-            job.released = now if job.released >= since else job.released
-
-    def passes_over(self, now: int) -> bool:
-        return any(job.state is QUEUED and job.passed_over == now + 1 for job in self.jobs.values())
 
     # Answers
 
@@ -243,16 +209,11 @@ class PlainScheduler(SchedulerBase):
 
     def _become(self, job: PlainJob, state: JobState) -> None:
         self._nodes_changed()
-        job.state = state
-        if state in WITH_NODES:
-            self.busy[job.asked.id] = job
-        else:
-            self.busy.pop(job.asked.id, None)
+        self._table.become(job, state)
 
     def _give(self, job: PlainJob, nodes: int) -> None:
         self._nodes_changed()
-        self.free -= nodes - job.nodes
-        job.nodes = nodes
+        self._table.give(job, nodes)
 
     def _nodes_changed(self) -> None:
         self._given.clear()
@@ -276,7 +237,7 @@ class PlainScheduler(SchedulerBase):
         tried, free = self.jobs.get(job), self.free
         for other in self._in_order(now) if tried is not None else ():
             if other is tried:
-                return self._can_have(tried, free - self._promised())
+                return self._can_have(tried, free - self._table.promised)
             if not other.asked.paired and other.size <= free and self.slots.lets_start(other, now):
                 free -= other.size
         return False
@@ -311,20 +272,19 @@ class PlainScheduler(SchedulerBase):
 
     def copy(self) -> Self:
         other = copy(self)
-        other.jobs = {id: replace(job, kept=dict(job.kept)) for id, job in self.jobs.items()}
-        other.busy = {id: other.jobs[id] for id in self.busy}
+        other._hold_jobs(self._table.copy())
         other.meeting = other.slots = Slots(other)
         other._given = {}
         for job in other.jobs.values():
             other.slots.submit(job)
         other.starts, other._events = RecentStarts(), []
-        other.iteration = self.iteration.copy(other, other)
+        other.iteration = self.iteration.copy(other, other._table)
         other.abandon()
         other.changed = True
         return other
 
     def with_nodes(self) -> list[JobId]:
-        return sorted(self.busy, key=lambda id: self.busy[id].number)
+        return self._table.with_nodes()
 
     def shorten(self, most: int) -> None:
         for job in self._in_order(self.now)[most:]:
@@ -337,4 +297,9 @@ class PlainScheduler(SchedulerBase):
         return [job.asked.id for job in self._in_order(now)]
 
     def used(self) -> dict[JobState, int]:
-        return {state: sum(job.nodes for job in self.busy.values() if job.state is state) for state in WITH_NODES}
+        return self._table.used()
+
+    @property
+    def free(self) -> int:
+        """Nodes that nobody has."""
+        return self._table.free

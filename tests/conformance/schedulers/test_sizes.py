@@ -10,9 +10,8 @@ from tests.conformance.schedulers.kinds import SCHEDULERS
 CLASSES, LINES = 3, 400
 # Those that are still larger, by how many classes and lines: a number here may only fall, until its row goes.
 LARGER = {
-    "Express": (3, 436),
-    "Molding": (3, 559),
-    "Heterogeneous": (3, 663),
+    "Molding": (3, 524),
+    "Heterogeneous": (3, 629),
 }
 
 

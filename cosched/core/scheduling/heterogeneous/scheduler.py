@@ -88,8 +88,9 @@ class Heterogeneous(PlainScheduler):
             self.note(job)
             self.reschedule()
 
-    def _to_keep(self, job: PlainJob) -> dict[str, Any]:  # type: ignore[override]
-        return {**super()._to_keep(job), **self._handover.kept(job.asked.id), **self.commitments.kept(job)}
+    def job(self, job: JobId) -> ClusterJob:
+        known = super().job(job)
+        return replace(known, kept={**known.kept, **self._handover.kept(job), **self.commitments.kept(self.jobs[job])})
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
         return sorted(queued, key=self.commitments.place_in_order)
