@@ -43,6 +43,24 @@ def two_jobs() -> OpenCluster:
     return cluster
 
 
+@pytest.mark.parametrize(
+    "settings", [machine("fcfs", "easy", "flat"), meeting("easy", "flat")], ids=["plain", "meeting"]
+)
+def test_a_job_that_is_queued_again_has_its_former_place(settings):
+    """ "Jobs are ordered by score, highest first, then by submission time, then by their place in the trace." """
+    cluster = OpenCluster(settings)
+    for job, submitted in (("1", 0), ("2", 0), ("3", 1)):
+        cluster.submit(ClusterJob(job, 8, 100, submitted, True))
+    cluster.enter(2)
+    ready = cluster.next(2)
+    assert ready.job == "1"
+    cluster.start("1", 2)
+    cluster.leave("1", 5, JobState.CANCELLED)
+    cluster.submit(ClusterJob("1", 8, 100, 0, True))
+    cluster.submit(ClusterJob("4", 8, 100, 5, True))
+    assert cluster.rows.copy().in_order(5) == ["1", "2", "3", "4"]
+
+
 def test_a_turn_waits_until_it_ends():
     cluster = two_jobs()
     assert cluster.next(0) is None

@@ -1,7 +1,7 @@
 """The jobs of one live batch domain as rows of the kernels' tables, and what is kept of them.
 
 Rows are given out as jobs are submitted, so that a smaller row was submitted earlier. The tables are renewed when their
-rows run out.
+rows run out, and when a job is queued again, which has its former place.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class Rows:
         self._settings = settings
         self.row: dict[JobId, int] = {}
         self.job: list[JobId] = []  # by row
+        self._place: dict[JobId, int] = {}  # in the order of submissions
+        self._submitted = 0  # jobs so far
+        self._left: tuple[JobId, int] | None = None  # which job has left last, if none has come since, and its place
         self.owner: dict[JobId, str] = {}  # where pairs meet
         self.wanted_early: set[JobId] = set()  # asked for before they came
         self.pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
@@ -56,6 +59,7 @@ class Rows:
         """Return the same once more, to be played on."""
         other, before = copy(self), self.tables.domains
         other.row, other.job, other.owner = dict(self.row), list(self.job), dict(self.owner)
+        other._place = dict(self._place)
         other.wanted_early, other.pushed = set(self.wanted_early), dict(self.pushed)
         other._use(Tables(*(array.copy() for array in self.tables)))
         other.tables.domains[:] = before
@@ -64,14 +68,21 @@ class Rows:
     # Jobs in and out
 
     def add(self, job: ClusterJob) -> None:
-        """Make a row of a job that is submitted."""
+        """Make a row of a job that is submitted, or that has just left and is queued again."""
         if len(self.job) == len(self.tables.jobs):
             self._renew()
+        left, self._left = self._left, None
         self._add(job)
+        if left is not None and left[0] == job.id:
+            self._place[job.id] = left[1]
+            self._renew()
+        else:
+            self._place[job.id] = self._submitted
+            self._submitted += 1
 
     def _renew(self) -> None:
         """New tables with the jobs that have not ended, in their order, and room for as many more."""
-        jobs = [self._read(row) for row, job in enumerate(self.job) if self.row.get(job) == row]
+        jobs = [self._read(self.row[job]) for job in sorted(self.row, key=self._place.__getitem__)]
         released_at, boosted = int(self.record["released_at"]), int(self.record["boosted"])
         wanted = self.tables.slots["wanted"]
         self.wanted_early.update(job for job, row in self.row.items() if wanted[row])
@@ -132,6 +143,7 @@ class Rows:
         """Forget a job; its row, which is to be brought into its final state."""
         self.owner.pop(job, None)
         self.pushed.pop(job, None)
+        self._left = job, self._place.pop(job)
         return self.row.pop(job)
 
     # Jobs by their ids
