@@ -336,9 +336,12 @@ class World:
         timers = self.timers.next()
         return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]  # whole ones
 
-    def fire_timers(self) -> None:
-        """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
+    def fire_script(self) -> None:
+        """Carry out the script's events of this instant: before any domain's timers."""
         self.script.fire(self, self.now)
+
+    def fire_timers(self) -> None:
+        """Fire the timers, in the order in which they were set."""
         self._fire(of_slots=False)
 
     def fire_slots(self) -> None:

@@ -97,7 +97,7 @@ def test_nobody_holds_for_the_dead_and_no_pair_is_halved(seed):
         check(engine, engine.now, counts)
         looped = simulated(setups, pairing, script=script)
         if any(event.action is Action.REQUEUE for event in script):
-            continue  # the queue of an open cluster has such a job last, that of the world in its former place
+            continue  # the world keeps what yields have added to such a job's priority, an open cluster does not
         for cores in casts(setups):
             assert played(setups, pairing, cores, script) == looped, (number, cores, script)
     assert counts["awaited"], counts

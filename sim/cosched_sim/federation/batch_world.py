@@ -38,7 +38,8 @@ class BatchWorld:
         self._go_through_submissions = partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted)
         self._phases: dict[Phase, Callable[[], None]] = {
             Phase.COMPLETIONS: partial(self._go_through, loop.COMPLETE, direct(loop.complete), world.ended),
-            Phase.TIMERS: self._fire_timers,
+            Phase.SCRIPT: world.fire_script,
+            Phase.TIMERS: world.fire_timers,
             Phase.SLOTS: world.fire_slots,
             Phase.SUBMISSIONS: self._go_through_submissions,
         }
@@ -102,6 +103,7 @@ class BatchWorld:
             if not self.has_jobs:
                 return self._advanced(before_timers=True)
             self._timers_fired = True
+            world.fire_script()
             world.fire_timers()
             world.fire_slots()
         if world.link.changed or world.link.untold:
@@ -135,10 +137,6 @@ class BatchWorld:
         clock = self._tables.clock
         while kernel(self._tables):
             react(int(clock[AT_DOMAIN]), int(clock[AT_ROW]))
-
-    def _fire_timers(self) -> None:
-        if self.has_timer(self._world.now):
-            self._world.fire_timers()
 
     def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:
         self._world.now = now

@@ -75,6 +75,7 @@ class CorePlayer:
         self._reply: Reply | None = None
         self._phases: dict[Phase, Callable[[], None]] = {
             Phase.COMPLETIONS: self._complete,
+            Phase.SCRIPT: self._fire_script,
             Phase.TIMERS: partial(self._fire_timers, of_slots=False),
             Phase.SLOTS: partial(self._fire_timers, of_slots=True),
             Phase.SUBMISSIONS: self._submit,
@@ -119,6 +120,7 @@ class CorePlayer:
             self._enter(now)
             self._complete()
             if self.has_timer(now):
+                self._fire_script()
                 self._fire_timers(of_slots=False)
                 self._fire_timers(of_slots=True)
             self._submit()
@@ -154,10 +156,12 @@ class CorePlayer:
             if job in self._core.jobs:
                 self._feed(Finished(job, JobState.COMPLETED))
 
-    def _fire_timers(self, *, of_slots: bool) -> None:
+    def _fire_script(self) -> None:
         if self._script.next() == self._now:
             self._timers_fired = True
             self._script.fire(self, self._now)
+
+    def _fire_timers(self, *, of_slots: bool) -> None:
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
             self._feed(due[1])

@@ -61,14 +61,14 @@ class LivePlayer:
         self._advance(0, ())
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
-        if Phase.TIMERS in phases and self.script.next() == now:
-            at = phases.index(Phase.TIMERS)
+        if Phase.SCRIPT in phases and self.script.next() == now:
+            at = phases.index(Phase.SCRIPT)
             if at:
                 self._advance(now, phases[:at])
             self._now = now
             self.script.fire(self, now)
             phases = phases[at:]
-        return self._advance(now, phases).changed
+        return () if tuple(phases) == (Phase.SCRIPT,) else self._advance(now, phases).changed
 
     def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:  # noqa: ARG002
         return self._advance(now, (Phase.ITERATIONS,)).changed
@@ -82,7 +82,8 @@ class LivePlayer:
     def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
         """Go through these phases of `now`, which is told already, to all services; then on alone."""
         self._now = now
-        request = wire.AdvanceRequest(instant=now, phases=[PHASES[phase] for phase in phases], until=until)
+        told = [PHASES[phase] for phase in phases if phase is not Phase.SCRIPT]
+        request = wire.AdvanceRequest(instant=now, phases=told, until=until)
         with self._answered():
             self._to_come = self._service.Advance(request, timeout=PATIENCE)
         come = self._to_come

@@ -24,14 +24,15 @@ class Phase(IntEnum):
     """
 
     COMPLETIONS = 1
-    TIMERS = 2
-    SLOTS = 3
-    SUBMISSIONS = 4
-    NEWS = 5
-    ITERATIONS = 6
+    SCRIPT = 2
+    TIMERS = 3
+    SLOTS = 4
+    SUBMISSIONS = 5
+    NEWS = 6
+    ITERATIONS = 7
 
 
-EVENTS = (Phase.COMPLETIONS, Phase.TIMERS, Phase.SLOTS, Phase.SUBMISSIONS)
+EVENTS = (Phase.COMPLETIONS, Phase.SCRIPT, Phase.TIMERS, Phase.SLOTS, Phase.SUBMISSIONS)
 ALL = (*EVENTS, Phase.ITERATIONS)
 
 
@@ -105,7 +106,7 @@ class Player(Protocol):
         """The next known instant at which something happens here; None if nothing does."""
 
     def has_timer(self, now: int) -> bool:
-        """Return whether a timer is due now. After the phase TIMERS: whether one of a slot is."""
+        """Return whether a timer, or an event of a script, is due now. After TIMERS: whether a timer of a slot is."""
 
     @property
     def has_submissions(self) -> bool:

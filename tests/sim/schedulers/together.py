@@ -161,7 +161,7 @@ def watched(setups: Sequence[DomainSetup], pairing: Pairing, player: type[Watche
     players = core_players(setups, pairing, {each.name for each in setups}, link, player=player)
     for one, other in (players, players[::-1]):
         one.mates = other._core.jobs
-    conductor = Conductor(players)
+    conductor = Conductor(players, link)
     conductor.run()
     outcomes = [player.results(each.name, conductor.now).jobs for player, each in zip(players, setups, strict=True)]
     assert all((jobs["state"] == JobState.COMPLETED).all() for jobs in outcomes)
