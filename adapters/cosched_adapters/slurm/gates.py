@@ -24,6 +24,7 @@ from cosched_adapters.manager import ManagerError, UnknownJobError
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.comments import CommentError, find
 from cosched_adapters.slurm.gate_relay import GateRelay
 from cosched_adapters.slurm.hook_protocol import Offer
 from cosched_adapters.slurm.settings import SlurmSettings
@@ -33,6 +34,8 @@ LEAD = 0.5  # seconds for an answer to reach a gate
 _LOOK = 0.1  # seconds between two looks at the gates' files
 _BEAT = 10.0  # seconds after which a gate that waits is told so again
 _UNGATED = 150.0  # seconds after which a job that runs, and has said nothing, has no gate
+_SILENT = 5  # seconds within which a gate has said something
+_MOST_SILENT = 3  # turns in which it is queued again all the same
 _AGAIN = 5.0  # seconds until a job is offered again that could not be queued again
 _TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096})( locked)?)?")
 _JOB = re.compile(r"([1-9][0-9]{0,9})\.told")
@@ -98,6 +101,7 @@ class Gates:
         self._offers: dict[str, Offer] = {}
         self._beats: dict[str, float] = {}
         self._saved: dict[str, int] = {}  # jobs that are queued again since their gates were killed, and in which turn
+        self._lost: set[str] = set()  # jobs that Slurm does not queue again
         self._relay: GateRelay | None = None
         self._tasks = OwnTasks(_LOG, logging.DEBUG)
 
@@ -159,22 +163,34 @@ class Gates:
         job, said = row.job_id, self._said.get(row.job_id)
         if self._saved.get(job) == row.restarts:
             return True
-        if said is None or (said.turn, said.word) != (row.restarts, "ready") or row.signal != signal.SIGKILL:
+        if row.signal != signal.SIGKILL or not row.can_yield or job in self._lost:
             return False
-        if not row.can_yield or self._was_let_go(job, said.turn):
+        if said is None or said.turn < row.restarts:
+            if not self._was_silent(row):
+                return False
+        elif (said.turn, said.word) != (row.restarts, "ready") or self._was_let_go(job, said.turn):
             return False
         _LOG.warning("job %s is queued again: its gate was killed", job)
         self._saved[job] = row.restarts
         self._tasks.begin(self._save(job))
         return True
 
+    def _was_silent(self, row: JobRow) -> bool:
+        """Whether a job had a gate that was killed before it could say a word."""
+        try:
+            named = row.job_id in self._jobs() or find(row.comment or "") is not None
+        except CommentError:
+            named = False
+        ran = (row.ended_at or 0) - (row.started_at or 0)
+        return named and row.restarts < _MOST_SILENT and ran <= _SILENT
+
     async def _save(self, job: str) -> None:
         try:
             await until_it_answers(lambda: self._slurm.requeue(job))
         except ManagerError as error:
             _LOG.error("job %s cannot be queued again: %s", job, error)
-            self._said.pop(job, None)
-            del self._saved[job]  # the next look shows that it has failed
+            self._lost.add(job)  # the next look shows that it has failed
+            del self._saved[job]
 
     def offered(self) -> Mapping[str, Offer]:
         """See HookServer."""

@@ -22,7 +22,7 @@ RUNNING = JobRow(
     "12", None, None, None, "RUNNING", "None", 2, 1, 1, 1, None, 0, 0, 0, can_yield=True, user=getpass.getuser(),
     comment="cosched:pair=run1",
 )  # fmt: skip
-KILLED = replace(RUNNING, state="FAILED", signal=9)  # as squeue shows it 0.7 s later: exit_code 9
+KILLED = replace(RUNNING, state="FAILED", signal=9, ended_at=2)  # as squeue shows it 0.7 s later: exit_code 9
 
 
 class Seen(OwnSlurm):
@@ -100,13 +100,26 @@ async def test_a_job_whose_gate_was_killed_is_queued_again_once(tmp_path):
 
 @pytest.mark.parametrize(
     "row",
-    [replace(KILLED, signal=15), replace(KILLED, restarts=1), replace(KILLED, can_yield=False)],
-    ids=["another signal", "another turn", "not to be queued again"],
+    [
+        replace(KILLED, signal=15),
+        replace(KILLED, can_yield=False),
+        replace(KILLED, restarts=1, ended_at=60),
+        replace(KILLED, restarts=3),
+        replace(KILLED, restarts=1, comment="no mate"),
+    ],
+    ids=["another signal", "not to be queued again", "a run without a gate", "again and again", "no mate"],
 )
 async def test_other_failures_are_those_of_the_job(tmp_path, row):
     async with waiting(tmp_path) as (world, _):
         world.slurm.row = row
         assert await world.state() == "FAILED"
+
+
+async def test_a_gate_that_was_killed_before_it_said_a_word_is_saved_too(tmp_path):
+    async with waiting(tmp_path) as (world, _):
+        world.slurm.row = replace(KILLED, restarts=1)  # the next turn
+        assert await world.state() == "COMPLETING"
+        await until(lambda: world.slurm.requeued)
 
 
 async def test_a_job_that_slurm_does_not_queue_again_has_failed(tmp_path, caplog):
