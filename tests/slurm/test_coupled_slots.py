@@ -13,7 +13,8 @@ from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of
 from tests.slurm.laboratory import laboratory
 
 NODES = 4
-PAIRS = 12
+PAIRS = 30
+WISHES = ("--gres=gpu:1", "--gres=gpu:2", "--licenses=matlab", "--gpus=2", "--constraint=fast", "--exclusive")
 LIMIT = "--time=1"
 SETTINGS = {"release_interval": 0, "max_yields": 0, "backoff": 30, "try_patience": 2.2, "poll_interval": 1}
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
@@ -44,18 +45,20 @@ def test_a_wanted_job_starts_before_its_turn_and_pushes_the_first_one_a_little(c
 
 
 @pytest.mark.soak
-def test_pairs_of_a_gpu_partition_start_together_and_hold_nothing() -> None:
-    """Every job asks for GPUs, memory or licences, as do others that share the nodes; others are not pushed back."""
+def test_pairs_that_ask_for_more_than_nodes_start_together_and_hold_nothing() -> None:
+    """Every job asks for memory and GPUs, licences, a feature or whole nodes, as do others that share the nodes."""
     check_for_compiler()
     chance = random.Random(5)
     options = {"nodes": 2, "cpus": 4, "gpus": 2, "memory": 1000, "lines": ("Licenses=matlab:2",)}
     with CoupledLab(schemes=("meet", "meet"), options=options, patience=PATIENCE, **SETTINGS) as lab:
         coupled = Coupled(lab)
         jobs: dict[str, list[str]] = {domain.name: [] for domain in lab}
+        for domain in lab:
+            node = f"NodeName={domain.cluster.node(1)}"
+            domain.cluster.scontrol("update", node, "AvailableFeatures=fast", "ActiveFeatures=fast")
         for pair in range(PAIRS):
             for domain in chance.sample(list(lab), 2):
-                wish = chance.choice(("--gres=gpu:1", "--gres=gpu:2", "--licenses=matlab", "--gpus=2"))
-                asked = [wish, f"--mem={chance.choice((100, 400))}", LIMIT]
+                asked = [chance.choice(WISHES), f"--mem={chance.choice((100, 400))}", LIMIT]
                 domain.cluster.sbatch(f"sleep {chance.randint(1, 4)}", *asked, "--output=/dev/null")
                 jobs[domain.name].append(coupled.submit(domain, Work(f"p{pair}", 1, 1.0), *asked))
         coupled.check_started_together(*jobs.values())
