@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, wait_for
 from deploy.slurm.lab.programs import find
-from tests.live.coupled import PATIENCE
+from tests.live.coupled import PATIENCE, story
 from tests.live.other_users import needs_root
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import START, Served
+from tests.slurm.test_coupled_slots import fill
 
 pytestmark = [pytest.mark.soak, needs_root]
 BACKUP = "standby"
+NODES = 4
+PAIR, LONG = Work("p", 2, 0.5), Work("p", 2, 20)
+LIMIT = "--time=1"
+UNHURRIED = {"on_peer_unreachable": "hold", "peer_grace": 600}  # as a site has it that wants no job to start alone
 HOSTS = (f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", f"SlurmctldHost={BACKUP}(127.0.0.2)")
 
 
@@ -74,28 +80,140 @@ class WithBackup:
             self.coupled.lab.lab.keeping.end(pid, signal.SIGTERM)
 
 
-@pytest.fixture
-def backup() -> Iterator[WithBackup]:
+@contextmanager
+def with_backup(*schemes: str, **settings: object) -> Iterator[WithBackup]:
     check_for_compiler()
-    options = {"nodes": 4, "lines": HOSTS}
+    options = {"nodes": NODES, "lines": HOSTS}
     with CoupledLab(options=options, services=False, patience=300, schemes=("hold", "hold"), **START) as lab:
         coupled = Served(lab)
-        coupled.serve(("hold", "hold"))
+        coupled.serve((schemes[0], schemes[1]), **UNHURRIED | settings)
         found = WithBackup(coupled)
         found.begin()
         yield found
         found.end()
 
 
-def test_held_and_queued_jobs_keep_their_mates_over_a_take_over(backup: WithBackup) -> None:
-    coupled, here, there = backup.coupled, backup.coupled.here, backup.coupled.there
-    held, busy = coupled.submit(here, Work("a", 2, 0.1)), coupled.submit(here, Work(None, 2, 5.0))
-    coupled.until_state(here, held, "holding")
-    queued = coupled.submit(here, Work("b", 2, 0.1))
-    mate = coupled.submit(there, Work("b", 2, 0.1))
-    coupled.until_state(there, mate, "holding")
-    here.cluster.wait_until_saved(int(queued))
-    backup.take_over()
-    other = coupled.submit(there, Work("a", 2, 0.1))
-    coupled.check_started_together([held, queued], [other, mate])
-    assert busy
+Ids = tuple[str, str | None]  # of the pair's jobs; None: the second one is submitted after the take-over
+
+
+def submitted(coupled: Served) -> Ids:
+    """It waits for nodes, and its mate is not submitted."""
+    fill(coupled.here, NODES)
+    ours = coupled.submit(coupled.here, PAIR)
+    coupled.until_state(coupled.here, ours, "queued")
+    return saved(coupled, ours), None
+
+
+def queued(coupled: Served) -> Ids:
+    """It waits for nodes, and its mate holds."""
+    ours, _ = submitted(coupled)
+    theirs = coupled.submit(coupled.there, PAIR)
+    coupled.until_state(coupled.there, theirs, "holding")
+    return ours, theirs
+
+
+def held(coupled: Served) -> Ids:
+    """It holds its nodes."""
+    ours = coupled.submit(coupled.here, PAIR)
+    coupled.until_state(coupled.here, ours, "holding")
+    return saved(coupled, ours), None
+
+
+def asked(coupled: Served) -> Ids:
+    """Its mate has just been submitted, and asks."""
+    ours, _ = held(coupled)
+    return ours, coupled.submit(coupled.there, PAIR)
+
+
+def agreed(coupled: Served) -> Ids:
+    """A job of the pair starts."""
+    ours, theirs = asked(coupled)
+    assert theirs is not None
+    coupled.until(lambda: story(coupled.here, ours, kinds=["started"]), "the start")
+    return ours, theirs
+
+
+def running(coupled: Served) -> Ids:
+    """Both run."""
+    ours = coupled.submit(coupled.here, LONG)
+    theirs = coupled.submit(coupled.there, LONG)
+    for domain, job in ((coupled.here, ours), (coupled.there, theirs)):
+        coupled.until_state(domain, job, "running")
+    return saved(coupled, ours), theirs
+
+
+def ended(coupled: Served) -> Ids:
+    """Both have ended, and Slurm has saved that, as it does with any change some seconds later: else they run again."""
+    ours, theirs = agreed(coupled)
+    assert theirs is not None
+    coupled.until(lambda: ours not in coupled.unended(coupled.here), "its end")
+    saved(coupled, coupled.submit(coupled.here, Work(None, 1, 0.1), "--hold"))
+    return ours, theirs
+
+
+def given_back(coupled: Served) -> Ids:
+    """It has yielded, and is not offered again yet."""
+    ours = coupled.submit(coupled.here, PAIR)
+    coupled.until_job(coupled.here, ours, lambda job: job.holds.yields > 0 and job.state == "queued", "has yielded")
+    return saved(coupled, ours), None
+
+
+def released(coupled: Served) -> Ids:
+    """Its hold has been ended by force."""
+    ours = coupled.submit(coupled.here, PAIR)
+    coupled.until(lambda: story(coupled.here, ours, kinds=["released"]), "its release")
+    return ours, None
+
+
+def booked(coupled: Served) -> Ids:
+    """The pair has slots, since nodes are not free."""
+    fill(coupled.here, NODES)
+    theirs = coupled.submit(coupled.there, PAIR, LIMIT)
+    ours = coupled.submit(coupled.here, PAIR, LIMIT)
+    coupled.until_job(coupled.here, ours, lambda job: job.slot is not None, "has a slot")
+    return saved(coupled, ours), theirs
+
+
+def saved(coupled: Served, job: str) -> str:
+    coupled.here.cluster.wait_until_saved(int(job))
+    return job
+
+
+@pytest.mark.parametrize(
+    ("phase", "schemes", "settings"),
+    [
+        *((phase, ("hold", "hold"), {}) for phase in (submitted, queued, held, asked, agreed, running, ended)),
+        (given_back, ("yield", "hold"), {"backoff": 20}),
+        (released, ("hold", "hold"), {"release_interval": 2}),
+        (booked, ("meet", "meet"), {}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_pair_starts_together_and_once_whenever_the_backup_takes_over(
+    phase: Callable[[Served], Ids], schemes: tuple[str, str], settings: dict[str, object]
+) -> None:
+    with with_backup(*schemes, **settings) as backup:
+        coupled = backup.coupled
+        ours, theirs = phase(coupled)
+        backup.take_over()
+        theirs = theirs or coupled.submit(coupled.there, PAIR)
+        if others := set(coupled.here.cluster.squeue("-h", "--format=%i").split()) - {ours}:
+            coupled.here.cluster.scancel(*others)
+        check_ran_together(coupled, ours, theirs)
+
+
+def check_ran_together(coupled: Served, ours: str, theirs: str) -> None:
+    """Each has run once, with the other.
+
+    Slurm saves a start some seconds later. If it is killed before, it holds a job that it finds running, and the site
+    decides.
+    """
+    cluster = coupled.here.cluster
+    is_held = lambda: "launch failed" in cluster.squeue("-h", "--format=%r")  # noqa: E731
+    coupled.until(lambda: is_held() or ours not in coupled.unended(coupled.here), f"the end of {ours}")
+    if held_by_slurm := is_held():
+        cluster.scancel(ours)
+    found = coupled.outcome([ours], [theirs])
+    assert found.states == ({"completed": 1, "cancelled": 1} if held_by_slurm else {"completed": 2})
+    assert found.runs == {(coupled.here.name, ours): 1, (coupled.there.name, theirs): 1}
+    assert found.alone() == {}
