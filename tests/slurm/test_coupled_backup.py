@@ -26,7 +26,6 @@ pytestmark = [pytest.mark.soak, needs_root]
 BACKUP = "standby"
 NODES = 4
 PAIR, LONG = Work("p", 2, 0.5), Work("p", 2, 20)
-LIMIT = "--time=1"
 UNHURRIED = {"on_peer_unreachable": "hold", "peer_grace": 600}  # as a site has it that wants no job to start alone
 HOSTS = (f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", f"SlurmctldHost={BACKUP}(127.0.0.2)")
 
@@ -165,15 +164,6 @@ def released(coupled: Served) -> Ids:
     return ours, None
 
 
-def booked(coupled: Served) -> Ids:
-    """The pair has slots, since nodes are not free."""
-    fill(coupled.here, NODES)
-    theirs = coupled.submit(coupled.there, PAIR, LIMIT)
-    ours = coupled.submit(coupled.here, PAIR, LIMIT)
-    coupled.until_job(coupled.here, ours, lambda job: job.slot is not None, "has a slot")
-    return saved(coupled, ours), theirs
-
-
 def saved(coupled: Served, job: str) -> str:
     coupled.here.cluster.wait_until_saved(int(job))
     return job
@@ -185,7 +175,6 @@ def saved(coupled: Served, job: str) -> str:
         *((phase, ("hold", "hold"), {}) for phase in (submitted, queued, held, asked, agreed, running, ended)),
         (given_back, ("yield", "hold"), {"backoff": 20}),
         (released, ("hold", "hold"), {"release_interval": 2}),
-        (booked, ("meet", "meet"), {}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
