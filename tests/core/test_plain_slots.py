@@ -22,8 +22,8 @@ def scheduler() -> PlainScheduler:
     """8 nodes, all free; job 1 has 6 of them from 50 to 150 s, and its slot stays."""
     made = WithSlots(8, slots=True)
     made.submit(ClusterJob("1", 6, 100, 0, paired=True))
-    assert made.book(Book("1", SLOT, 1), 0).allocation is not None
-    made.move_slot("1", SlotMoves.NEVER)
+    assert made.meeting.book(Book("1", SLOT, 1), 0).allocation is not None
+    made.meeting.move_slot("1", SlotMoves.NEVER)
     return made
 
 
@@ -37,4 +37,4 @@ def test_a_job_starts_if_it_leaves_a_slot_free(scheduler, nodes, seconds, starts
 @pytest.mark.parametrize(("seconds", "at"), [(50, 0), (51, 150)])
 def test_a_slot_is_where_the_nodes_are_free_for_as_long_as_the_job_runs(scheduler, seconds, at):
     scheduler.submit(ClusterJob("2", 4, seconds, 0, paired=True))
-    assert scheduler.quote(Quote("2", 0), 0).at == at
+    assert scheduler.meeting.quote(Quote("2", 0), 0).at == at
