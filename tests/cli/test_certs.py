@@ -6,17 +6,16 @@ import time
 import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from cosched.certificates.authority import expires
 from cosched.certificates.pem import dns_names, identities, server_name
-from cosched.cli.certs import certs as command
-from cosched.cli.main import Commands
 
 DAY_S = 86_400
 EUREKA = "spiffe://lab.example/cosched/eureka"
@@ -24,17 +23,9 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def certs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def certs(cosched: Run) -> Run:
     """Run `cosched certs` in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    main = Commands("cosched", commands={"certs": command})
-
-    def run(*args: object, exit_code: int = 0) -> Result:
-        result = CliRunner().invoke(main, ["certs", *map(str, args)], prog_name="cosched")
-        assert result.exit_code == exit_code, (result.output, result.exception)
-        return result
-
-    return run
+    return partial(cosched, "certs")
 
 
 @pytest.fixture

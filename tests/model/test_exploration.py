@@ -152,7 +152,7 @@ def test_without_wanted_jobs_first_four_pairs_exchange_holds_for_ever(monkeypatc
         assert domain.scheduler.try_start(effect.job, now, 0) is NOT_NOW
         left += domain.handle(Tried(effect.job, None), now)
 
-    monkeypatch.setattr(PolicyDomain, "_try", _try)
+    monkeypatch.setitem(PolicyDomain._CARRY_OUT, Try, _try)
     assert wrong(scenario(FOUR, interval=4, slow=False)) == "goes on for ever"
 
 

@@ -15,7 +15,7 @@ from cosched.service.store.errors import StoreError
 from cosched.service.store.store import Store
 from cosched.words.errors import InputError
 from cosched_adapters.manager import SettingError
-from cosched_adapters.setting_checks import folder_of_commands
+from cosched_adapters.setting_checks import common
 from tests.live.other_users import a_public_folder, acting_as, needs_root
 from tests.service.configured import PLAIN, SECURE
 
@@ -53,7 +53,7 @@ USES: dict[str, Callable[[Path], object]] = {
     "a certificate": lambda folder: read_pem(folder / "closed" / "file"),
     "the database": lambda folder: Store.open(folder / "closed" / "file", "a"),
     "a socket": lambda folder: listen_at(folder / "closed" / "sock"),
-    "the batch system": lambda folder: folder_of_commands(folder, {"bin": "closed"}, "Slurm", "file"),
+    "the batch system": lambda folder: common(folder, {"bin": "closed"}, ("Slurm", "file")),
     "client.toml": lambda folder: defaults({"XDG_CONFIG_HOME": str(folder / "closed")}),
     "a script": lambda folder: read_script(str(folder / "closed" / "file")),
 }

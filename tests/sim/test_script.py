@@ -183,7 +183,7 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
         ("5 scheme A maybe", "'maybe' is not one of hold, yield, off"),
         ("5 scheme A meet", "A: a domain meets for a whole replay or not at all; replay it twice instead"),
         ("5 scheme M off", "M: a domain meets for a whole replay or not at all; replay it twice instead"),
-        ("5 cut A A 1h", "'A' is no other domain"),
+        ("5 cut A A 1h", "'A' is not another domain"),
         ("5 cut A B long", "'long' is not a duration"),
     ],
 )

@@ -12,14 +12,14 @@ def test_compute_nodes_reach_the_folder_if_one_has_written_there(tmp_path):
     gates = tmp_path / "gates"
 
     def found() -> tuple[str, str]:
-        settings = SlurmSettings(tmp_path / "s.sock", gates=gates, poll_interval=5)
+        settings = SlurmSettings(hook_socket=tmp_path / "s.sock", gates=gates, poll_interval=5)
         facts = Facts({**CONFIG, "JobRequeue": "0"}, settings, ME, ME, True, None)
         findings = {finding.subject: finding for finding in _of_a_user(facts)}
         assert findings.keys() == {"slurmctld", "gates", "requeue", "MinJobAge"}
         assert findings["requeue"].grade == "ok"
         return findings["gates"].grade, " ".join((findings["gates"].found, *findings["gates"].lines))
 
-    assert found() == ("problem", f"{gates} is no folder cosched up")
+    assert found() == ("problem", f"{gates} is not a folder cosched up")
     gates.mkdir()
     grade, said = found()
     assert grade == "warning"

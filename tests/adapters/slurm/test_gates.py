@@ -46,7 +46,7 @@ class World:
     """The gates' files and what was heard of them."""
 
     def __init__(self, folder: Path) -> None:
-        settings = SlurmSettings(folder / "s.sock", gates=folder / "gates")
+        settings = SlurmSettings(hook_socket=folder / "s.sock", gates=folder / "gates")
         self.slurm = Seen(settings)
         self.offers, self.withdrawn = 0, 0
         self.gates = self.slurm.gates = Gates(

@@ -13,6 +13,7 @@ from cosched.cli.client.batch_command import BatchCommand
 from cosched.cli.client.submit import directive, submit
 from cosched.cli.client.windows import check_windows, instant_of_all, pair_apart, windows_of, windows_of_all
 from cosched.cli.client.wording import windows_found
+from cosched.cli.main import main
 from cosched.client import Domain, Group
 from cosched.client.calls import group_name
 from cosched.v1 import cluster_pb2, job_pb2
@@ -116,7 +117,7 @@ def test_a_pair_whose_jobs_start_apart_is_a_group_of_two():
 
 
 def test_windows_need_a_group_or_a_pair():
-    options = dict(submit.make_context("submit", ["--within", "5m", "script"]).params)
+    options = dict(submit.make_context("submit", ["--within", "5m", "script"], **main.context_settings).params)
     with pytest.raises(click.UsageError, match="need --group or --pair: they part its jobs"):
         check_windows(options)
 
@@ -200,7 +201,7 @@ def test_what_is_no_instant_is_refused(text):
 
 
 def test_an_instant_needs_a_group_and_all_jobs_give_the_same():
-    options = dict(submit.make_context("submit", ["--at", "+1h", "script"]).params)
+    options = dict(submit.make_context("submit", ["--at", "+1h", "script"], **main.context_settings).params)
     with pytest.raises(click.UsageError, match="--at needs --group or --pair: it says when that starts"):
         check_windows(options)
     first, other = asked("--at", "2099-01-01T00:00Z"), asked("--at", "2099-01-01T00:01Z")
