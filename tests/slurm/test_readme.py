@@ -153,13 +153,7 @@ def test_the_example_passes_the_check(tmp_path):
 def test_the_example_names_every_setting_with_its_default():
     text = EXAMPLE.read_text()
     manager = tomllib.loads(re.sub(r"^# (?=\w+ = )", "", text.partition("\n[manager]\n")[2], flags=re.MULTILINE))
-    own = {
-        "gates",
-        "gate_patience",
-        "gate_port",
-        "hold_time",
-        "without_service",
-    }  # of a user's own service, which `cosched up` writes
+    own = {"gates", "gate_patience", "gate_port", "hold_time", "without_service"}  # `cosched up` writes these
     known = {field.name: field.default for field in fields(SlurmSettings) if field.name not in own}
     assert manager.keys() == {"kind", *known}
     for key in manager.keys() - {"kind", "conf", "bin", "hook_socket", "gate_folder", "waiting_folder"}:
