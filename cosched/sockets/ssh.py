@@ -78,6 +78,9 @@ class SshStream:
             why = "no answer within a minute" if isinstance(error, TimeoutError) else str(error)
             await self.close()
             raise HelloError(explained(self._said[-1], self._login) if self._said else why) from None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
 
     async def _listen(self) -> None:
         assert self._process.stderr is not None
@@ -94,6 +97,9 @@ class SshStream:
                     os.killpg(self._process.pid, number)  # with its proxies; it leads a session
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ended(), _ENDING)
+        self.writer.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended(), _ENDING)  # also what it had printed before its end
         with suppress(TimeoutError):
             await asyncio.wait_for(self._listening, 1.0)  # its last words; a master connection may keep this open
 

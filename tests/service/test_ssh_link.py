@@ -127,6 +127,14 @@ async def test_an_ssh_that_is_stopped_is_killed(as_ssh, monkeypatch):
     assert stream._process.returncode == -signal.SIGKILL
 
 
+async def test_a_link_that_is_closed_while_it_logs_in_leaves_no_ssh(as_ssh, tmp_path):
+    as_ssh(f"echo $$ > {tmp_path}/pid; exec sleep 60")
+    link, pid = SshLink("intrepid", peer_in(tmp_path), 80, pytest.fail), tmp_path / "pid"
+    await until(lambda: pid.exists() and pid.read_text().strip())
+    await link.close()
+    assert not lives(int(pid.read_text()))
+
+
 async def _refused():
     raise OSError(os.strerror(2))
 
