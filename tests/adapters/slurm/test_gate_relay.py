@@ -12,7 +12,7 @@ import pytest
 from cosched_adapters.slurm.gate_relay import GateRelay, key_in
 from cosched_adapters.slurm.gate_script import gated, over_tcp
 from tests.adapters.slurm.test_gate_script import Gate
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 SCRIPT = b'#!/bin/bash\necho "$COSCHED_MATES|$HOME"\n'
 READY = "0 ready nodes=2 nodelist=n[1-2] locked\n"
@@ -34,9 +34,9 @@ def told(tmp_path: Path):
     return lambda: path.read_text() if path.exists() else ""
 
 
-def start(folder: Path, port: int, key: bytes) -> subprocess.Popen[str]:
+def start(folder: Path, port: int, key: bytes, patience: int = round(PATIENCE)) -> subprocess.Popen[str]:
     gate = Gate(folder)
-    gate.file.write_bytes(gated(SCRIPT, folder / "unseen", 9, tcp=over_tcp("127.0.0.1", port, key)))
+    gate.file.write_bytes(gated(SCRIPT, folder / "unseen", patience, tcp=over_tcp("127.0.0.1", port, key)))
     return gate.start()
 
 
@@ -80,10 +80,10 @@ async def test_a_gate_that_dies_and_one_whose_connection_is_cut(relay, tmp_path,
 
 
 async def test_who_does_not_know_the_key_is_not_heard_and_not_believed(relay, tmp_path, told):
-    with start(tmp_path, relay.port, bytes(32)) as job:
+    with start(tmp_path, relay.port, bytes(32), patience=2) as job:
         _, said = await asyncio.to_thread(job.communicate, "")
     assert told() == ""
-    assert said.endswith(f"nor has the service answered at 127.0.0.1:{relay.port} for 9 s\n")
+    assert said.endswith(f"nor has the service answered at 127.0.0.1:{relay.port} for 2 s\n")
     assert job.returncode == 0
 
 
