@@ -91,17 +91,18 @@ class SshStream:
 
     async def close(self) -> None:
         """End ssh, and with it the program there."""
+        self.writer.close()
         for number in (signal.SIGTERM, signal.SIGKILL):  # a stopped ssh does not end by the first
             if self._process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, number)  # with its proxies; it leads a session
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._ended(), _ENDING)
-        self.writer.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_ENDING):
+                    await self._ended()
+                break
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._ended(), _ENDING)  # also what it had printed before its end
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._listening, 1.0)  # its last words; a master connection may keep this open
+            async with asyncio.timeout(1.0):  # a master connection may keep this open
+                await self._listening  # its last words
 
     async def _ended(self) -> None:
         """Wait for the end of ssh; it is not noticed before all that it has printed was read."""
