@@ -333,8 +333,8 @@ class World:
 
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
-        timers = self.timers.next()
-        return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]  # whole ones
+        timers = self.timers.next()  # instants are whole here
+        return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]
 
     def fire_script(self) -> None:
         """Carry out the script's events of this instant: before any domain's timers."""

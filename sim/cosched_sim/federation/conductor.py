@@ -205,7 +205,7 @@ class Conductor:
             first = 0
 
     def _go_on_iterating(self, domain: Domain) -> set[Domain]:
-        """A service stops in the midst of an iteration if there is news: have it go on after that.
+        """Deliver news, for which a service stops in the midst of an iteration, and have it go on.
 
         Return the domains that have changed.
         """

@@ -16,7 +16,7 @@ from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.words.error_details import error_info
 from cosched.workload.allocations import Allocations
 from cosched.workload.jobs import UNKNOWN
-from cosched_sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
+from cosched_sim.federation.player import ALL, EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched_sim.script import NoScript, Script
 
 INSTANTS = ("next_completion", "next_timer", "next_submission")
@@ -77,11 +77,10 @@ class LivePlayer:
         if self.script.next() == now:
             changed = self.advance(now, EVENTS)
             return Advanced(now, changed, None, timers_fired=True)
-        return self._advance(now, (*EVENTS, Phase.ITERATIONS), min(until, self.script.next()))
+        return self._advance(now, ALL, min(until, self.script.next()))
 
     def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
         """Go through these phases of `now`, which is told already, to all services; then on alone."""
-        self._now = now
         told = [PHASES[phase] for phase in phases if phase is not Phase.SCRIPT]
         request = wire.AdvanceRequest(instant=now, phases=told, until=until)
         with self._answered():
@@ -93,8 +92,8 @@ class LivePlayer:
     @property
     def next(self) -> int | None:
         come = [value for field, value in self._to_come.ListFields() if field.name in INSTANTS]
-        at = min(come, default=NEVER)
-        return min(at, self.script.next()) if min(at, self.script.next()) < NEVER else None
+        at = min(*come, self.script.next(), NEVER)
+        return at if at < NEVER else None
 
     def has_timer(self, now: int) -> bool:
         is_due = self._to_come.HasField("next_timer") and self._to_come.next_timer == now

@@ -48,10 +48,8 @@ class CoreReplay(Replay):
         players = core_players(setups, self.pairing, names, link, script=what_if)
         conductor = Conductor(players, link)
         conductor.run()
-        pairing, now = (
-            with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)}),
-            conductor.now,
-        )
+        pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
+        now = conductor.now
         domains = {
             of.name: domain_result(player.results(of.name, now), of, nodes, work, pairing, index, now)
             for index, (player, of, nodes, work) in enumerate(
@@ -62,7 +60,7 @@ class CoreReplay(Replay):
 
 
 def assert_equal(config: Any, live: type[LiveReplay], simulation: type[Replay] = Replay) -> Any:
-    """The live replay's results are the simulation's; which it gives back."""
+    """The live replay's results are the simulation's; returns these."""
     simulated, played = simulation(config).run(), live(config).run()
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
     for name in simulated.domains:
