@@ -1,7 +1,7 @@
 #!/bin/sh
-# stage.sh ROOT [EXTRA]: puts what packages of this host's kind have under ROOT: /opt/cosched with all Python packages, the
-# command, the unit, and the files of `cosched files`. Run it at the top of the source; PYTHON is the Python that the
-# package uses.
+# stage.sh ROOT [EXTRA]: puts the files of a Debian or RPM package under ROOT: /opt/cosched with all Python packages,
+# the command, the unit, and the files of `cosched files`. Run it at the top of the source; PYTHON is the Python that
+# the package uses.
 set -eu
 umask 022
 root=$1 extra=${2:-} python=${PYTHON:-/usr/bin/python3}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# wheels.sh FOLDER [EXTRA]: writes the wheel of coscheduling into FOLDER, with the wheels that it and the extra need: those
-# of this tree, and others in the versions of requirements.lock. Run it at the top of the source; PYTHON is the
+# wheels.sh FOLDER [EXTRA]: writes the wheel of coscheduling into FOLDER, with the wheels that it and the extra need:
+# those of this tree, and others in the versions of requirements.lock. Run it at the top of the source; PYTHON is the
 # interpreter that they are for.
 set -eu
 folder=$1 extra=${2:+[$2]}

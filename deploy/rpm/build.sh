@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh FOLDER [EXTRA]: writes the RPM package of this tree into FOLDER. Run it at the top of the source, on the release
-# that the package is for, since the package uses this release's Python. It needs rpmbuild, and no root.
+# build.sh FOLDER [EXTRA]: writes the RPM package of this tree into FOLDER. Run it at the top of the source, on the
+# release that the package is for, since the package uses this release's Python. It needs rpmbuild, and no root.
 set -eu
 folder=$1 extra=${2:-}
 work=$(mktemp -d)
