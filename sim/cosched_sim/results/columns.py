@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Known(NamedTuple):
-    """Numbers of which some are UNKNOWN, where the table has nothing."""
+    """Numbers, some of them UNKNOWN: there the table has nothing."""
 
     values: Ints
 

@@ -28,7 +28,7 @@ def study_called(name: str) -> Study | None:
 
 
 def unknown(name: object, *others: str) -> str:
-    """Say that no study has this name, and which there are, with these `others`, which are no entry points."""
+    """Say that no study has this name, and list all there are, with `others` that are not entry points."""
     brought = "" if names() else f"; {install_command(PAPERS)} brings those of papers"
     return f"no study is called {name!r}; there are {', '.join([*names(), *others]) or 'none'}{brought}"
 
