@@ -78,9 +78,9 @@ class OpenCluster(SchedulerBase):
             self.iteration.begin(now)
         if self.settings.meets:
             turn = self.meeting.go_on(now)
-            if turn is not None and not turn[1]:
-                return MayBeEarlier(self.rows.job[turn[0]])
-            row = NONE if turn is None else turn[0]
+            if turn is not None and not turn.ready:
+                return MayBeEarlier(self.rows.job[turn.row])
+            row = NONE if turn is None else turn.row
         else:
             row = int(self._iterate(self.rows.tables, 0, now))
         return None if row == NONE else self._ready(row)
@@ -161,9 +161,11 @@ class OpenCluster(SchedulerBase):
     def _tried(self, job: JobId, now: int) -> int | None:
         """The row of a job that a peer asks for; None: it is not here."""
         row = self.rows.row.get(job)
+        if not self.settings.meets:
+            return row
         if row is None:
-            self.meeting.want(job, self.settings.meets)
-        elif self.settings.meets:
+            self.meeting.want(job, True)
+        else:
             self.meeting.bound([row], now)
         return row
 

@@ -20,7 +20,7 @@ from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.kernels import answers
-from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster, Turn
 from cosched.core.scheduling.batch.rows import Rows
 from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives import occupancy, ordering
@@ -53,17 +53,15 @@ class OpenMeeting:
 
     # Iterations
 
-    def go_on(self, now: int) -> tuple[int, bool] | None:
-        """Go on up to the next turn: its row, and whether the job is ready; if not, it could be before its slot."""
+    def go_on(self, now: int) -> Turn | None:
+        """Go on up to the next turn; None: nothing is left to do."""
         self._bound_shares(now)
         turn = self._cluster.meet(now)
-        if turn is None:
-            return None
-        if turn.ready:
+        if turn is not None and turn.ready:
             self.note_push(turn.row, now, tried=False)
-        else:
+        elif turn is not None:
             self.turn = self._rows.job[turn.row]
-        return turn.row, turn.ready
+        return turn
 
     def end_turn(self, job: JobId) -> None:
         if job == self.turn:

@@ -29,11 +29,9 @@ class Rows:
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
-        self.row: dict[JobId, int] = {}
+        self.row: dict[JobId, int] = {}  # in the order of rows
         self.job: list[JobId] = []  # by row
-        self._place: dict[JobId, int] = {}  # in the order of submissions
-        self._submitted = 0  # jobs so far
-        self._left: tuple[JobId, int] | None = None  # which job has left last, if none has come since, and its place
+        self._left: tuple[JobId, int] | None = None  # which job has left last, if none has come since, and its row
         self.owner: dict[JobId, str] = {}  # where pairs meet
         self.wanted_early: set[JobId] = set()  # asked for before they came
         self.pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
@@ -59,7 +57,6 @@ class Rows:
         """Return the same once more, to be played on."""
         other, before = copy(self), self.tables.domains
         other.row, other.job, other.owner = dict(self.row), list(self.job), dict(self.owner)
-        other._place = dict(self._place)
         other.wanted_early, other.pushed = set(self.wanted_early), dict(self.pushed)
         other._use(Tables(*(array.copy() for array in self.tables)))
         other.tables.domains[:] = before
@@ -69,29 +66,31 @@ class Rows:
 
     def add(self, job: ClusterJob) -> None:
         """Make a row of a job that is submitted, or that has just left and is queued again."""
+        left, self._left = self._left, None
+        if left is not None and left[0] == job.id:
+            self._renew(job, left[1])
+            return
         if len(self.job) == len(self.tables.jobs):
             self._renew()
-        left, self._left = self._left, None
         self._add(job)
-        if left is not None and left[0] == job.id:
-            self._place[job.id] = left[1]
-            self._renew()
-        else:
-            self._place[job.id] = self._submitted
-            self._submitted += 1
 
-    def _renew(self) -> None:
-        """New tables with the jobs that have not ended, in their order, and room for as many more."""
-        jobs = [self._read(self.row[job]) for job in sorted(self.row, key=self._place.__getitem__)]
+    def _renew(self, again: ClusterJob | None = None, former: int = NONE) -> None:
+        """Make new tables with the jobs that have not ended, in their order, and room for as many more.
+
+        `again`: a job that is queued again, and had the row `former`.
+        """
+        jobs = [self._read(row) for row in self.row.values()]
+        if again is not None:
+            jobs.insert(sum(row < former for row in self.row.values()), again)
         released_at, boosted = int(self.record["released_at"]), int(self.record["boosted"])
         wanted = self.tables.slots["wanted"]
         self.wanted_early.update(job for job, row in self.row.items() if wanted[row])
         self.row.clear()
         self.job.clear()
         self._make(max(FIRST_ROWS, 2 * len(jobs)))
+        self.record["released_at"], self.record["boosted"] = released_at, boosted
         for job in jobs:
             self._add(job)
-        self.record["released_at"], self.record["boosted"] = released_at, boosted
 
     def _add(self, job: ClusterJob) -> None:
         row = len(self.job)
@@ -140,11 +139,12 @@ class Rows:
         return nodes <= there and (partitions is None or block * partitions.unit_nodes + nodes <= there)
 
     def remove(self, job: JobId) -> int:
-        """Forget a job; its row, which is to be brought into its final state."""
+        """Forget a job; return its row, which its caller brings into the final state."""
         self.owner.pop(job, None)
         self.pushed.pop(job, None)
-        self._left = job, self._place.pop(job)
-        return self.row.pop(job)
+        row = self.row.pop(job)
+        self._left = job, row
+        return row
 
     # Jobs by their ids
 
