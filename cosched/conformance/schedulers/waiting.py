@@ -90,7 +90,7 @@ class Waiting:
         return planning(self.scheduler)
 
     def of_slots(self) -> list[Callable[[str], None]]:
-        return [self.quote, self.book, self.unbook, self.claim, self.want] if self.meeting else []
+        return [self.quote, self.book, self.unbook, self.claim, self.want] if self.meeting is not None else []
 
     def iterate(self) -> None:
         while (turn := self.next()) is not None:
@@ -242,7 +242,7 @@ class Waiting:
         self.counted |= old.starts.take_changed()
         self.scheduler.starts.recall((*key, starts) for key, starts in self.counted.items())
         for job in self.states:
-            if job in self.wanted and self.meeting:
+            if job in self.wanted and self.meeting is not None:
                 self.meeting.want(job, True)  # its mate asks again
             self.scheduler.submit(replace(known := old.job(job), kept=plain(known.kept)))
         self.kept.clear()
@@ -311,7 +311,7 @@ class Waiting:
     def finish(self) -> None:
         """Answer and end everything: every job gets its turn."""
         for job in self.states:
-            if self.meeting:
+            if self.meeting is not None:
                 self.unbook(job)
         for _ in range(10 * len(self.states) + 10):
             self.now += 10

@@ -219,7 +219,8 @@ class Meeting(Protocol):
 def planning(scheduler: object) -> Meeting | None:
     """Return what plans ahead in this scheduler, with its settings; None: nothing does, whatever it could do."""
     able = getattr(scheduler, "capabilities", Capabilities(slots=True)).slots
-    meeting = getattr(scheduler, "meeting", None) or scheduler
+    held = getattr(scheduler, "meeting", None)
+    meeting = scheduler if held is None else held
     return meeting if able and isinstance(meeting, Meeting) else None
 
 
