@@ -20,9 +20,7 @@ def _sets_of(some: Iterable[SchedulerKind]) -> Mapping[str, Callable[[], None]]:
 
 
 def prepare(sets: Iterable[str], say: Callable[[str], None], *, of: str | None = None) -> float:
-    """Load these sets `of` a kind, or of any, or compile them the first time, which `say` is told; return the seconds
-    that took.
-    """
+    """Load sets `of` one kind or of all, or compile them and `say` so; return the seconds that took."""
     known = all_sets() if of is None else _sets_of([kinds()[of]])
     return sum(prepare_kernels(known[name], say, name) for name in sets)
 

@@ -43,7 +43,7 @@ class Group(NamedTuple):
         return bool(self.windows) or self.at is not None
 
     def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
-        """Return what the member in this domain names, of a group that is no pair; `names` are those of all domains."""
+        """Return what this domain's member of one of `Pairing.groups` names; `names` are those of all domains."""
         others = tuple(names[other] for other, _ in self.members if other != domain)
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))

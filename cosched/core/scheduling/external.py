@@ -27,7 +27,6 @@ class ExternalScheduler(SchedulerBase):
     """The jobs that name a mate. Jobs without a mate are unknown here. It holds what it needs for pairs that meet."""
 
     keeps = frozenset({"slot", "pushed"})
-
     meeting: ExternalMeeting
 
     def __init__(self, settings: ExternalSettings) -> None:
