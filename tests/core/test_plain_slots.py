@@ -8,13 +8,19 @@ from cosched.core.effects import Book, Quote
 from cosched.core.job import SlotMoves
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import PlainScheduler
-from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob, planning
+from cosched.core.scheduling.slots import Slots
 
 SLOT = 50
 
 
 class WithSlots(PlainScheduler):
     capabilities = Capabilities(slots=True)
+
+
+class Counted(Slots):
+    def __len__(self) -> int:
+        return len(self.booked)
 
 
 @pytest.fixture
@@ -38,3 +44,9 @@ def test_a_job_starts_if_it_leaves_a_slot_free(scheduler, nodes, seconds, starts
 def test_a_slot_is_where_the_nodes_are_free_for_as_long_as_the_job_runs(scheduler, seconds, at):
     scheduler.submit(ClusterJob("2", 4, seconds, 0, paired=True))
     assert scheduler.meeting.quote(Quote("2", 0), 0).at == at
+
+
+def test_what_plans_ahead_may_have_no_slots_yet(scheduler):
+    scheduler.meeting = Counted(scheduler)
+    assert len(scheduler.meeting) == 0
+    assert planning(scheduler) is scheduler.meeting
