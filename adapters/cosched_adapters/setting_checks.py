@@ -22,7 +22,7 @@ COMMON_NUMBERS = {  # key: default, least, most; seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSettings:
-    """The settings of each batch system; times are in seconds."""
+    """The settings that all batch systems have; times are in seconds."""
 
     hook_socket: Path  # where its hooks find the service, absolute
     bin: Path | None = None  # the folder of its commands; None: those in PATH
@@ -41,8 +41,8 @@ def common(
 ) -> dict[str, Any]:
     """Return the `QueueSettings` and all `numbers`, by name. Relative paths are in `directory`.
 
-    `system`: its name, and a command that `bin` must have. SettingError, also for a key that is none of these, nor of
-    `others`.
+    `system`: its name, and a command that `bin` must have. SettingError, also for a key that is neither one of
+    these nor in `others`.
     """
     known = sorted(["bin", "hook_socket", *numbers, *others])
     for key in sorted(settings.keys() - set(known)):

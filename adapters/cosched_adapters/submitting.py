@@ -24,11 +24,12 @@ def run(
 
 
 def words_of(named: Named | None, words: Callable[[Named], dict[str, str]]) -> dict[str, str]:
-    """Return the words by which a job names this mate; none without a mate. InputError: it has none."""
+    """Return the words by which a job names this mate; none without a mate. InputError: no words can name it."""
+    if named is None:
+        return {}
     try:
-        return {} if named is None else words(named)
+        return words(named)
     except ValueError as error:
-        assert named is not None
         raise InputError(option_of(named), None, str(error)) from None
 
 

@@ -107,7 +107,7 @@ async def test_a_job_that_was_given_back_has_not_started_though_its_execd_finds_
 
 
 async def test_a_job_that_was_given_back_is_offered_again_though_the_qmaster_was_killed(world: RealGridEngine) -> None:
-    """Of a job that has had slots, the qmaster saves neither a hold nor its end."""
+    """Once a job has had slots, the qmaster saves neither a hold of it nor the end of the hold."""
     async with serving(world, poll_interval=1) as service:
         job = await world.submit()
         await service.told(job, "Offered")

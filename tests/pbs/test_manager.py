@@ -154,7 +154,7 @@ async def test_doctor_says_how_a_hook_is_installed(managed: Managed) -> None:
 
 
 async def test_scheduling_that_an_administrator_has_turned_off_stays_off(managed: Managed) -> None:
-    await managed.manager._pbs.schedule()  # so that of its opening is over, which would turn it on again
+    await managed.manager._pbs.schedule()  # ends the cycle of its opening, which would turn it on again
     managed.cluster.qmgr("set server scheduling = false")
     job = await managed.qsub("sleep 60", PAIR)
     await managed.manager.look()

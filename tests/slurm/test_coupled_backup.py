@@ -198,7 +198,10 @@ def check_ran_together(coupled: Served, ours: str, theirs: str) -> None:
     decides.
     """
     cluster = coupled.here.cluster
-    is_held = lambda: "launch failed" in cluster.squeue("-h", "--format=%r")  # noqa: E731
+
+    def is_held() -> bool:
+        return "launch failed" in cluster.squeue("-h", "--format=%r")
+
     coupled.until(lambda: is_held() or ours not in coupled.unended(coupled.here), f"the end of {ours}")
     if held_by_slurm := is_held():
         cluster.scancel(ours)

@@ -24,7 +24,7 @@ from tests.live.services import free_port
 from tests.waiting import wait_until
 
 KILLS = 30
-COSCHEDULING = ("release_interval", "max_held_fraction")  # settings that are no manager's
+COSCHEDULING = ("release_interval", "max_held_fraction")  # other settings are in [manager]
 NOTING = """#!/bin/bash
 #SBATCH --output=/dev/null
 #SBATCH --time=10
@@ -62,7 +62,7 @@ class Side(Account):
         return path.read_text().splitlines() if path.exists() else []
 
     @property
-    def service(self) -> int | None:
+    def process(self) -> int | None:
         """The process of its service."""
         return OwnService(self.state).process()
 
@@ -78,7 +78,7 @@ class Side(Account):
 
     def kill(self) -> None:
         """Kill the service."""
-        process = self.service
+        process = self.process
         if process is not None:
             os.kill(process, signal.SIGKILL)
             wait_until(lambda: not lives(process), "it is dead")
@@ -218,7 +218,7 @@ def test_a_gate_starts_its_service_again_but_not_one_that_its_user_has_ended(hel
     wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
     here("down")  # whose connection would start it, too
     there.kill()
-    wait_until(lambda: there.service is not None, "its gate has started its service", 180)
+    wait_until(lambda: there.process is not None, "its gate has started its service", 180)
     here.submit("run1")
     wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 180)
     gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
@@ -228,7 +228,7 @@ def test_a_gate_starts_its_service_again_but_not_one_that_its_user_has_ended(hel
     wait_until(lambda: len(there.told(second)) == 1, "it waits at its gate")
     there("down")
     wait_until(lambda: "run2" in there.starts(), "it starts alone after the patience of its gate", 180)
-    assert there.service is None
+    assert there.process is None
 
 
 @pytest.mark.soak
@@ -264,7 +264,7 @@ def test_jobs_yield_where_jobs_are_not_requeued_unless_they_ask(tmp_path: Path) 
 @pytest.mark.parametrize("end", ["ssh", "network"])
 def test_a_connection_that_freezes_is_replaced(held: tuple[Side, Side], end: str) -> None:
     here, there = held
-    frozen = here.sshd.sessions() if end == "network" else children(here.service)
+    frozen = here.sshd.sessions() if end == "network" else children(here.process)
     assert frozen
     for process in frozen:
         os.kill(process, signal.SIGSTOP)

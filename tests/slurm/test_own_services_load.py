@@ -37,7 +37,7 @@ class LoadedSide(Side):
 
 
 class Load(CoupledWork[LoadedSide]):
-    """Pairs by their users' own services, and jobs that are none of theirs."""
+    """Pairs by their users' own services, and other jobs."""
 
     def submit(self, domain: LoadedSide, work: Work, *options: str) -> str:
         script = NOTING.format(name=work.name or "-", notes=domain.notes, seconds=work.seconds)

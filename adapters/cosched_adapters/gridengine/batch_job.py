@@ -18,7 +18,7 @@ ON_RECORD = (
 
 @dataclass(eq=False, kw_only=True)
 class BatchJob(batch_job.BatchJob):
-    """A job that names a mate; instants of its own are by the loop's clock. `ON_RECORD` outlives the service."""
+    """A job that names a mate; `missed` is by the loop's clock. `ON_RECORD` outlives the service."""
 
     words: dict[str, str]  # by which it names its mate
     run: str = ""  # the run that was let go; empty: none
@@ -34,5 +34,5 @@ class BatchJob(batch_job.BatchJob):
 
 
 def of_record(record: Mapping[str, Any]) -> BatchJob:
-    """Return the job that was kept. TypeError, KeyError, WordError: this is none."""
+    """Return the job that was kept. TypeError, KeyError, WordError: this is not a job's record."""
     return BatchJob(**{name: record[name] for name in ON_RECORD if name in record}, named=find(record["words"]))

@@ -80,7 +80,7 @@ def accounting(job: str) -> list[str]:
 
 
 def put_off(job: str, until: float) -> list[str]:
-    """Dispatch a job from an instant on (seconds since 1970); of one that has slots, the next time."""
+    """Let a job be dispatched from an instant on (seconds since 1970). It keeps the slots that it may have now."""
     return ["qalter", "-a", time.strftime("%Y%m%d%H%M.%S", time.gmtime(until)), job]
 
 

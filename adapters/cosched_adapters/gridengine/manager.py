@@ -87,8 +87,8 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
         """Keep the job back, then let its prolog end with 99: else Grid Engine would offer it again at once.
 
-        A hold would not do: of a job that has run the qmaster 8.1.9 saves neither a hold nor its end, so that after
-        its restart a job that was held back once would wait for good.
+        A hold would not do: once a job has run, qmaster 8.1.9 saves neither a hold of it nor the end of the hold. After
+        a restart of the qmaster, a job that was held back once would wait for good.
         """
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):

@@ -49,7 +49,7 @@ class GateRelay:
     def __init__(self, folder: Path, port: int) -> None:
         self._folder, self._port = folder, port
         self._strangers = 0
-        self._known: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Listen; OSError."""
@@ -64,21 +64,21 @@ class GateRelay:
     async def close(self) -> None:
         """End all connections; their gates come again."""
         self._server.close()
-        for task in self._known:
+        for task in self._connections:
             task.cancel()
-        await asyncio.gather(*self._known, return_exceptions=True)
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._known.add(task)
+        self._connections.add(task)
         try:
             if self._strangers < _MOST_STRANGERS:
                 await self._meet(reader, writer)
         except (OSError, ValueError, TimeoutError):
             pass  # the gate tries again
         finally:
-            self._known.discard(task)
+            self._connections.discard(task)
             writer.close()
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,8 +11,9 @@ folder that login node and compute nodes share, whose names begin with the job's
 
 TURN counts how often Slurm has queued the job again. Both files are read by opening them anew, so that NFS shows what
 was written last. When the answer has not changed for `patience` seconds, there is no service: the gate lets the script
-start alone, or has Slurm queue the job again, as the file `patience` says (SECONDS start|requeue HOLD). Before that it
-runs the script `restart` beside the folder, which starts the service again where it was.
+start alone, or has Slurm queue the job again, as the file `patience` says. Before that it runs the script `restart`
+beside the folder, which starts the service again where it was. The file `patience` is one line, which `cosched submit`
+reads too: SECONDS start|requeue HOLD_TIME [HOST:PORT], the last for nodes that do not see the folder (gate_relay).
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def gated(script: bytes, folder: Path, patience: int = PATIENCE, raised: int = 0
     """Return the gate with a script that begins with `#!`; `folder` is where both sides write.
 
     `raised`: by how many minutes the job's time limit was raised so that it can wait; it falls again at the start.
-    `tcp`: as of `over_tcp`.
+    `tcp`: from `over_tcp`.
     """
     _, *rest = script.split(b"\n")
     comments = []

@@ -93,6 +93,7 @@ class Gates:
         """`jobs`: those that may have gates."""
         assert settings.gates is not None
         self._folder, self._settings = settings.gates, settings
+        self._port = round(settings.gate_port)  # 0: gates that do not see the folder do not reach us
         self._slurm = slurm
         self._on_offer, self._on_withdrawn, self._on_starting = on_offer, on_withdrawn, on_starting
         self._jobs = jobs
@@ -129,17 +130,17 @@ class Gates:
 
     def _at(self) -> str:
         """Return HOST:PORT for gates that do not see the folder; empty: they have none."""
-        port = round(self._settings.gate_port)
-        return f"{socket.gethostname()}:{port}" if port else ""
+        return f"{socket.gethostname()}:{self._port}" if self._port else ""
 
     async def open(self) -> None:
         """Begin to look at what gates say; ManagerError: the port cannot be used."""
-        if port := round(self._settings.gate_port):
-            self._relay = GateRelay(self._folder, port)
+        if self._port:
+            self._relay = GateRelay(self._folder, self._port)
             try:
                 await self._relay.open()
             except OSError as error:
-                raise ManagerError(f"gate_port {port} cannot be used: {error.strerror}: choose another") from error
+                why = f"gate_port {self._port} cannot be used: {error.strerror}: choose another"
+                raise ManagerError(why) from error
         self._tasks.begin(self._look())
 
     async def close(self) -> None:

@@ -70,7 +70,7 @@ def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
 
 
 def minutes(limit: str) -> int | None:
-    """Return a time limit in the form of sbatch's --time, rounded up as there; None: it is none, or unlimited."""
+    """Return a time limit in the form of sbatch's --time, rounded up as there; None: not a limit, or unlimited."""
     if (match := _LIMIT.fullmatch(limit)) is None:
         return None
     parts = [int(part or 0) for part in match.group("first", "second", "third")]

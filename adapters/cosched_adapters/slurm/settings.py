@@ -11,7 +11,7 @@ from cosched_adapters.manager import SettingError
 from cosched_adapters.setting_checks import COMMON_NUMBERS, QueueSettings, common, path_of
 from cosched_adapters.slurm.gate_script import CHOICES
 
-_NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
+_NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds, but for the port
     "gate_lead": (0.0, 0.0, 10.0),
     "tell_interval": (0.0, 0.0, 3600.0),
     "gate_patience": (120.0, 5.0, 86400.0),
@@ -32,9 +32,9 @@ class SlurmSettings(QueueSettings):
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
     gates: Path | None = None  # of a user's own service: where the gates of its jobs find it; None: Slurm's hooks do
     gate_patience: float = 120.0  # how long such a gate waits for a service
-    hold_time: float = 0.0  # by how much the time limits of jobs with gates are raised until they start
-    gate_port: float = 0.0  # where gates reach the service whose nodes do not share its folder; 0: nowhere
     without_service: str = "start"  # what it does then: start its job alone, or requeue it
+    hold_time: float = 0.0  # by how much the time limits of jobs with gates are raised until they start
+    gate_port: float = 0.0  # at which gates reach the service if their nodes do not share its folder; 0: none
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:

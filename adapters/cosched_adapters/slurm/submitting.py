@@ -59,13 +59,13 @@ def _gated(script: bytes, gates: Path, asked: Asked, given: Mapping[str, Any]) -
     """Return a script behind its gate, and the option by which its time limit is raised for the wait (hold_time)."""
     limit = asked.time_limit if given.get("time_limit") is None else math.ceil(given["time_limit"] / 60)
     _, _, hold_time, *at = (gates / "patience").read_text().split()
-    hold, tcp = math.ceil(float(hold_time) / 60), ""
+    raised = math.ceil(float(hold_time) / 60) if limit else 0
+    tcp = ""
     if at:
         host, _, port = at[0].rpartition(":")
         tcp = over_tcp(host, int(port), key_in(gates))
-    if not limit or not hold:
-        return gated(script, gates, tcp=tcp), []
-    return gated(script, gates, raised=hold, tcp=tcp), [f"--time={limit + hold}"]
+    options = [f"--time={limit + raised}"] if limit and raised else []
+    return gated(script, gates, raised=raised, tcp=tcp), options
 
 
 def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:

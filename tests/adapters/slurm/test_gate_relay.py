@@ -70,7 +70,7 @@ async def test_a_gate_that_dies_and_one_whose_connection_is_cut(relay, tmp_path,
     path = tmp_path / "seen" / "12.told"
     with start(tmp_path, relay.port, key_in(tmp_path / "seen")) as job:
         await until(lambda: told() == READY)
-        for task in relay._known:
+        for task in relay._connections:
             task.cancel()
         await until(lambda: told() == 2 * READY)  # it has come again
         assert is_locked(path)
