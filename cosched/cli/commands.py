@@ -6,9 +6,7 @@ An entry point of the group `cosched.commands` names a table such as `OWN`. The 
 from __future__ import annotations
 
 import heapq
-import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -16,6 +14,7 @@ from typing import NamedTuple
 
 import click
 
+from cosched.installation.entry_points import EntryPoint, points_of
 from cosched.installation.extras import SIMULATOR
 from cosched.words.errors import InputError
 
@@ -100,47 +99,15 @@ def commands() -> Table:
 @cache
 def joined() -> Table:
     """Return the commands of other packages, by name. InputError if a table cannot be loaded."""
-    tables = [_load(*each) for each in sorted(_entry_points())]
+    tables = map(_load, points_of(GROUP))
     return dict(sorted(chain.from_iterable(table.items() for table in tables)))
 
 
-def _load(name: str, value: str, distribution: str) -> Table:
-    module, _, attribute = value.partition(":")
+def _load(point: EntryPoint) -> Table:
+    _, _, attribute = point.value.partition(":")
     try:
-        table: Table = getattr(import_module(module), attribute)
+        table: Table = getattr(import_module(point.module), attribute)
     except (ImportError, AttributeError) as error:
-        mend = f"pip install --force-reinstall --no-deps {distribution}"
-        raise InputError(GROUP, name, f"cannot be loaded: {error}: {mend}") from None
+        mend = f"pip install --force-reinstall --no-deps {point.distribution}"
+        raise InputError(GROUP, point.name, f"cannot be loaded: {error}: {mend}") from None
     return table
-
-
-def _entry_points() -> Iterator[tuple[str, str, str]]:
-    """Yield name, value and distribution of each entry point of the group.
-
-    importlib.metadata finds the same ones, but importing it takes half as long as all of `cosched -h`; pathlib a fifth.
-    """
-    seen = set()
-    for folder in filter(os.path.isdir, sys.path):
-        for name in sorted(_listed(folder)):
-            distribution, file = name.partition("-")[0], os.path.join(folder, name, "entry_points.txt")
-            if name.endswith(".dist-info") and distribution not in seen and os.path.exists(file):
-                seen.add(distribution)  # the first on the path wins, as for imports
-                with open(file) as text:
-                    for point, value in _of_group(text.read()):
-                        yield point, value, distribution.replace("_", "-")
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:  # not ours to read
-        return []
-
-
-def _of_group(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the entries of our group in an entry_points.txt."""
-    _, _, rest = text.partition(f"[{GROUP}]\n")
-    for line in rest.partition("\n[")[0].splitlines():
-        name, equals, value = line.partition("=")
-        if equals:
-            yield name.strip(), value.strip()

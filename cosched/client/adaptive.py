@@ -95,7 +95,7 @@ class AdaptiveJob:
 
         All are functions of the number of nodes, in seconds: of an iteration, of the computation and communication in
         it (0: not known), and for how long an adaptation stops the job while it has these nodes. The module
-        cosched.core.scheduling.fluid.costs has models. If the domain does not answer now it is told at the next
+        cosched_papers.fluid.costs has models. If the domain does not answer now it is told at the next
         boundary at which it does. ClientError: it refuses.
         """
         self._untold = lambda nodes: job_pb2.Prediction(

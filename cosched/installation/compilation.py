@@ -19,14 +19,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import source_hash
+from importlib.util import find_spec, source_hash
 from typing import Any
 
 from cosched.host.file_locks import lock
+from cosched.installation.entry_points import points_of
 from cosched.installation.needless import without
 
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
+_SCHEDULERS = "cosched.schedulers"
 _ALGEBRA = "scipy.linalg"  # numba imports it, kernels do not use it, and it is a fifth of a service's start
 _C_INTERFACE = "cffi"  # likewise: it parses C with tables of its own, 50 ms
 
@@ -259,13 +261,26 @@ def _source_digest() -> str:
 
 
 def _sources() -> list[str]:
-    """Return the files of the kernels, and of the one other module whose constants are compiled into them."""
+    """Return the files of all kernels, and of the one other module whose constants are compiled into them."""
     core = os.path.join(os.path.dirname(os.path.dirname(__file__)), "core")
-    scheduling = os.path.join(core, "scheduling")
-    rooms = (os.path.join(scheduling, room, "kernels") for room in sorted(os.listdir(scheduling)))
-    folders = [os.path.join(scheduling, "primitives"), *filter(os.path.isdir, rooms)]
+    ours = (os.path.join(core, "scheduling", folder) for folder in ("primitives", os.path.join("batch", "kernels")))
+    folders = dict.fromkeys([*ours, *_of_other_packages()])
     modules = (os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder)))
     return [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
+
+
+def _of_other_packages() -> Iterator[str]:
+    """Yield the folders `kernels` beside the modules of schedulers' entry points; nothing is imported to find them."""
+    for point in points_of(_SCHEDULERS):
+        package, *folders = point.module.split(".")[:-1] or [""]
+        try:
+            known = find_spec(package)
+        except ValueError:  # it has no name, or is imported without a spec
+            continue
+        for place in (known and known.submodule_search_locations) or ():
+            folder = os.path.join(place, *folders, "kernels")
+            if os.path.isdir(folder):
+                yield folder
 
 
 def _read(source: str) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import create_model, model_validator
+from pydantic import BeforeValidator, create_model, model_validator
 
+from cosched.installation.extras import install_command
 from cosched.schedulers.kind import SchedulerKind
-from cosched.schedulers.loading import DEFAULT, kinds
+from cosched.schedulers.loading import BROUGHT, DEFAULT, kinds
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.types import Settings
@@ -59,18 +60,22 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
     return f"{chosen.title} has none: remove it, or give scheduler={owner.name}"
 
 
+def _installed(scheduler: object) -> object:
+    if isinstance(scheduler, str) and scheduler in BROUGHT and scheduler not in kinds():
+        there = f"{scheduler} is not installed, only {', '.join(kinds())}"
+        raise ValueError(f"{there}: {install_command(BROUGHT[scheduler])}")
+    return scheduler
+
+
 if TYPE_CHECKING:
     from cosched.schedulers.batch import BatchKeys
-    from cosched.schedulers.fluid import FluidKeys
-    from cosched.schedulers.heterogeneous import HeterogeneousKeys
-    from cosched.schedulers.molding import MoldingKeys
 
-    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys, HeterogeneousKeys, MoldingKeys):
-        """The keys of all kinds that are installed; type checkers know ours."""
+    class SchedulerKeys(SchedulerChoice, BatchKeys):
+        """The keys of all kinds that are installed; type checkers know those of batch."""
 
 else:
     SchedulerKeys = create_model(
         "SchedulerKeys",
         __base__=(SchedulerChoice, *(kind.keys for kind in kinds().values())),
-        scheduler=(Literal[tuple(kinds())], DEFAULT),
+        scheduler=(Annotated[Literal[tuple(kinds())], BeforeValidator(_installed)], DEFAULT),
     )

@@ -18,7 +18,7 @@ from dataclasses import replace
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
-from cosched.core.scheduling.fluid.costs import DataParallel, Network, exec_time
+from cosched_papers.fluid.costs import DataParallel, Network, exec_time
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "deploy" / "examples" / "malleable"))
 import jacobi

@@ -9,11 +9,11 @@ import time
 from dataclasses import replace
 
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE
-from cosched.schedulers.molding import MOLDING, MoldingKeys
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import cut
+from cosched_papers.molding.kind import MOLDING, MoldingKeys
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from cosched_sim.flags import replay_settings
 from cosched_sim.replaying import read_machine
 from tests.bench.bench import medians, setup, simulate

@@ -67,14 +67,14 @@ from cosched.core.protocol import (
 )
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings
-from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.timers import TIMER_EVENTS
 from cosched.schedulers.batch import BATCH
-from cosched.schedulers.fluid import FLUID
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.settings import FluidSettings
 from tests.conformance.schedulers.kinds import example
 from tests.core.any_order import AnyOrder
 

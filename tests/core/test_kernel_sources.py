@@ -4,21 +4,40 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
+from cosched.core import job
 from cosched.core.scheduling import primitives
 from cosched.core.scheduling.batch import kernels
-from cosched.core.scheduling.fluid import kernels as fluid_kernels
-from cosched.core.scheduling.heterogeneous import kernels as placing_kernels
+from cosched.installation.compilation import _sources
+from cosched.schedulers.loading import installed
 
-PACKAGES = (primitives, kernels, fluid_kernels, placing_kernels)
+CORE = (primitives.__name__, kernels.__name__)
+KINDS = {type(kind).__module__.rpartition(".")[0] for kind in installed().values()}
+OTHERS = (find_spec(f"{package}.kernels") for package in sorted(KINDS))
+PACKAGES = (*CORE, *(spec.name for spec in OTHERS if spec and spec.submodule_search_locations))
+
+
+def sources(package: str) -> list[Path]:
+    return sorted(Path(import_module(package).__file__).parent.glob("*.py"))
 
 
 def test_kernels_are_made_of_kernels_and_of_job_states_only():
-    sources = [source for package in PACKAGES for source in Path(package.__file__).parent.glob("*.py")]
-    imported = {name for source in sources for name in re.findall(r"from (cosched\S+) import", source.read_text())}
-    ours = tuple(f"{package.__name__}." for package in PACKAGES)
+    imported = {
+        name
+        for package in PACKAGES
+        for source in sources(package)
+        for name in re.findall(r"from (cosched\S+) import", source.read_text())
+    }
+    ours = tuple(f"{package}." for package in PACKAGES)
     assert {name for name in imported if not name.startswith(ours)} == {"cosched.core.job"}
+
+
+def test_all_kernels_are_compiled_again_when_one_of_any_installed_kind_has_changed():
+    found = {Path(source) for source in _sources()}
+    assert found == {Path(job.__file__)}.union(*map(sources, PACKAGES))
 
 
 def test_kernels_are_never_kept_beside_their_sources():

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cosched.core.scheduling.heterogeneous.site import Cluster, Interconnect, Machine, Restricted, Site
-from cosched.schedulers.site_files import read_site, read_times
 from cosched.words.errors import InputError
+from cosched_papers.heterogeneous.site import Cluster, Interconnect, Machine, Restricted, Site
+from cosched_papers.heterogeneous.site_files import read_site, read_times
 
 SITE = """
 quantum = "10s"

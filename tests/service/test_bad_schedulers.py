@@ -92,7 +92,7 @@ def test_the_package_of_a_scheduler_is_named():
     kind = kinds()["fluid"]
     with pytest.raises(TypeError) as raised:
         kind.read(None)
-    assert "cosched.schedulers.fluid:FLUID of cosched" in blamed(raised.value, kind).short
+    assert "cosched_papers.fluid.kind:FLUID of cosched" in blamed(raised.value, kind).short
 
 
 def begin_again(node, aside=()):

@@ -10,13 +10,13 @@ import pytest
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.places import Places
 from cosched.planning.catalogue import read_catalogue
 from cosched.service.planning.choosing import Choosing, choosing_of
 from cosched.service.planning.machines import Machines
 from cosched.words.errors import InputError
 from cosched_adapters.manager import ManagerError
+from cosched_papers.molding.cluster import Molding
 from tests.core.named import Named
 
 LINK = '[[link]]\nfrom = "x"\nto = "x"\nbandwidth = 1000\nlatency = 0\n'

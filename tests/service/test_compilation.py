@@ -180,3 +180,17 @@ def test_a_folder_that_another_user_could_write_is_not_used_and_what_is_used_ins
     assert "for this run only, as no folder for a cache can be written" in said
     assert not folder.exists()
     assert not list(own.iterdir())
+
+
+def test_kernels_of_a_scheduler_of_another_package_count_and_nothing_is_imported_to_find_them(tmp_path, monkeypatch):
+    kernels = tmp_path / "moon" / "kernels"
+    kernels.mkdir(parents=True)
+    (kernels / "loop.py").touch()
+    (tmp_path / "moon-1.dist-info").mkdir()
+    (tmp_path / "moon-1.dist-info" / "entry_points.txt").write_text(
+        "[cosched.schedulers]\nmoon = moon.kind:MOON\nnone = nowhere.kind:NONE\n"
+    )
+    before = compilation._sources()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert compilation._sources() == [*before, str(kernels / "loop.py")]
+    assert "moon" not in sys.modules

@@ -3,10 +3,10 @@
 import pytest
 
 from cosched.core.allocation import Malleable
-from cosched.schedulers.fluid import FLUID as FLUID_KIND
 from cosched.service.configuration import Configuration
 from cosched.service.preparing import prepare
 from cosched.words.errors import InputError
+from cosched_papers.fluid.kind import FLUID as FLUID_KIND
 from tests.service.configured import PLAIN, Read, read, with_line
 
 __all__ = ["read"]

@@ -21,22 +21,13 @@ from typing import Any
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RUN
-from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
-from cosched.core.scheduling.heterogeneous.site import Machine
-from cosched.core.scheduling.heterogeneous.site import Site as Machines
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
-from cosched.schedulers.fluid import FLUID
-from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kinds
-from cosched.schedulers.molding import MOLDING
 from cosched.service.api.adaptive_api import checked_predictions
 from cosched.service.api.views import Views
 from cosched.service.domain.malleable import least_of, said_of
@@ -47,6 +38,15 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import MAX_NAME, MAX_TIME_LIMIT
 from cosched.v1 import job_pb2
 from cosched.workload.column import Column
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.models import MAX_IDEAL, MAX_RUN
+from cosched_papers.fluid.settings import FluidSettings
+from cosched_papers.heterogeneous.kind import HETEROGENEOUS
+from cosched_papers.heterogeneous.settings import HeterogeneousSettings
+from cosched_papers.heterogeneous.site import Machine
+from cosched_papers.heterogeneous.site import Site as Machines
+from cosched_papers.molding.kind import MOLDING
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from tests.conformance.schedulers.kinds import example
 from tests.service.job_records import queued
 from tests.service.test_operations import WANTED, Site

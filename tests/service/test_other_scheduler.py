@@ -7,14 +7,14 @@ from contextlib import closing
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
-from cosched.schedulers.fluid import FLUID
 from cosched.service.manager.plans import Plan
 from cosched.service.planning.reasons import Reasons
 from cosched.words.errors import InputError
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.settings import FluidSettings
 from tests.conformance.schedulers.kinds import example
 from tests.service.world import Faults, Node, World
 

@@ -8,10 +8,10 @@ import pytest
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
-from cosched.schedulers.fluid import FLUID
 from cosched.schedulers.loading import check_columns
 from cosched.service.manager.plans import planned
 from cosched.service.planning.reasons import Reasons
+from cosched_papers.fluid.kind import FLUID
 from tests.conformance.schedulers.kinds import example
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld
 from tests.service.world import Faults

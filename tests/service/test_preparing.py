@@ -12,11 +12,11 @@ import pytest
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.doctor.manager import check_manager
-from cosched.schedulers.fluid import FluidKind
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import check_addresses, doubtful_identity, prepare
 from cosched.words.errors import InputError
 from cosched_adapters.local.manager import LocalManager
+from cosched_papers.fluid.kind import FluidKind
 from tests.live.services import COMMAND, PATIENCE, free_port, toml
 from tests.service.pki import EUREKA, INTREPID, USERS, Pki
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cosched.core.allocation import Table
-from cosched.core.scheduling.fluid.machine import FluidJobs
-from cosched.schedulers.fluid import FLUID
 from cosched.workload.jobs import LEAST, Workload
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.machine import FluidJobs
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.playing import Run
 from cosched_sim.story import StoryLog

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosched.core.scheduling.molding.curves import Downey, Measured
-from cosched.core.scheduling.molding.jobs import Moldable
-from cosched.core.scheduling.molding.settings import MoldingSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.schedulers.molding import MOLDING, molded
 from cosched.workload.jobs import Workload
+from cosched_papers.molding.curves import Downey, Measured
+from cosched_papers.molding.jobs import Moldable
+from cosched_papers.molding.kind import MOLDING, molded
+from cosched_papers.molding.settings import MoldingSettings
 from cosched_sim.domain_setup import DomainSetup
 
 NO_MATES = CoschedulingSettings()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import cosched_sim as sim
-from cosched.core.scheduling.molding.curves import Downey, working_set
-from cosched.schedulers.drawn_curves import SIGMA, working_sets
+from cosched_papers.molding.curves import Downey, working_set
+from cosched_papers.molding.drawn_curves import SIGMA, working_sets
 from cosched_sim.flags import replay_settings
 from cosched_sim.replaying import Replay
 

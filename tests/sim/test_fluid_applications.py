@@ -7,12 +7,12 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
-from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.workload.applications import APPLICATIONS, PROCESSORS, ApplicationTrace
 from cosched.workload.columns import least_nodes
 from cosched.workload.generated import parse_generated
 from cosched.workload.jobs import UNKNOWN
+from cosched_papers.fluid.machine import FluidJobs, FluidTrace
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
 
 LOW_IMPACT = FluidSettings(PROCESSORS, Harvesting.LOW_IMPACT, Distribution.FAVOR_RUNNING)
 MOLDABLE = FluidSettings(PROCESSORS, resizes=False)

@@ -9,22 +9,22 @@ import pytest
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.schedulers import loading
-from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
 from cosched.words.errors import InputError
+from cosched_papers.fluid.kind import FLUID, FluidKind
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand
 from cosched_sim.configuration import Domain, replay_config
 from cosched_sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
-OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "papers/")
+OWN = ("papers/cosched_papers/fluid/", "cosched/schedulers/", "papers/")
 RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
 NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
     "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py", "cosched/workload/applications.py",
 }  # fmt: skip
 PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
-OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.fluid:FLUID"}
+OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched_papers.fluid.kind:FLUID"}
 
 
 OURS_ALONE = {"fluid": FLUID}
@@ -64,7 +64,7 @@ def test_ours(monkeypatch):
         ({**OURS, "gone": "no_such_module:KIND"}, "scheduler gone: cannot be loaded: No module named 'no_such_module'"),
         ({**OURS, "bare": "tests.sim.test_kinds:Bare.unfinished"}, "scheduler bare:keys: is missing in tests.sim."),
         ({**OURS, "mine": "tests.sim.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
-        ({**OURS, "mine": OURS["fluid"]}, "scheduler mine: cosched.schedulers.fluid:FLUID is no SchedulerKind"),
+        ({**OURS, "mine": OURS["fluid"]}, "scheduler mine: cosched_papers.fluid.kind:FLUID is no SchedulerKind"),
     ],
 )
 def test_mistakes_are_one_line(monkeypatch, installed, said):
@@ -77,9 +77,9 @@ def test_two_kinds_with_the_same_key(monkeypatch):
     class Other(FluidKind):
         name = "other"
 
-    monkeypatch.setattr("cosched.schedulers.fluid.OTHER", Other(), raising=False)
+    monkeypatch.setattr("cosched_papers.fluid.kind.OTHER", Other(), raising=False)
     with pytest.raises(InputError, match="scheduler other:benefit: is a key of fluid, too: give it another name"):
-        found(monkeypatch, {**OURS, "other": "cosched.schedulers.fluid:OTHER"})
+        found(monkeypatch, {**OURS, "other": "cosched_papers.fluid.kind:OTHER"})
     assert FLUID.keys is Other.keys
 
 

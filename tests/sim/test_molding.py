@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.core.scheduling.molding.future import Expected, Future
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
+from cosched_papers.molding.future import Expected, Future
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from tests.sim.molding_cases import Case, rigid, setup
 from tests.sim.schedulers.together import played
 

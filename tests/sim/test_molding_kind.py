@@ -5,12 +5,12 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from cosched.core.scheduling.molding.curves import Downey, Measured
-from cosched.core.scheduling.molding.future import Expected
-from cosched.core.scheduling.molding.jobs import Moldable, Molded
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.schedulers.molding import MOLDING, MoldingKeys
+from cosched_papers.molding.curves import Downey, Measured
+from cosched_papers.molding.future import Expected
+from cosched_papers.molding.jobs import Moldable, Molded
+from cosched_papers.molding.kind import MOLDING, MoldingKeys
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 
 SIMPLE, DOWNEY = MoldingKeys(), MoldingKeys(speedup="downey")
 CURVE = {"moldable": "1", "downey_a": "4.5", "downey_sigma": "0.25"}

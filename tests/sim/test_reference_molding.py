@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from cosched.core.scheduling.forecast import Forecast
-from cosched.core.scheduling.molding.future import Expected, Future
-from cosched.core.scheduling.molding.jobs import ANY, Shares
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.schedulers.molding import MOLDING
+from cosched_papers.molding.future import Expected, Future
+from cosched_papers.molding.jobs import ANY, Shares
+from cosched_papers.molding.kind import MOLDING
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
 from tests.sim.molding_cases import Case, how, setup
 from tests.sim.schedulers.together import opened, played

@@ -23,7 +23,7 @@ import numpy as np
 
 from cosched.client import ClientError
 from cosched.client.adaptive import AdaptiveJob
-from cosched.core.scheduling.fluid.costs import BROADCAST, DataParallel, Network, Phase, Requirements, exec_time
+from cosched_papers.fluid.costs import BROADCAST, DataParallel, Network, Phase, Requirements, exec_time
 
 PROCESSES = get_context("spawn")  # those of a fork would share the connection to the domain
 TASK, ANSWER = Struct("3q"), Struct("d")  # which grid is the old one, from and to which row; seconds that it took

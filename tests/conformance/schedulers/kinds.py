@@ -13,12 +13,6 @@ from types import ModuleType
 
 from cosched.conformance.schedulers.subject import NODES, Subject
 from cosched.core.allocation import Malleable
-from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
-from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
-from cosched.core.scheduling.molding.jobs import Moldable
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -26,9 +20,15 @@ from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
-from cosched.schedulers.fluid import FLUID
-from cosched.schedulers.heterogeneous import HETEROGENEOUS
-from cosched.schedulers.molding import MOLDING
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.settings import FluidSettings, Harvesting
+from cosched_papers.heterogeneous.jobs import Classed, Priority
+from cosched_papers.heterogeneous.kind import HETEROGENEOUS
+from cosched_papers.heterogeneous.settings import HeterogeneousSettings
+from cosched_papers.heterogeneous.site import Cluster, Machine, Site
+from cosched_papers.molding.jobs import Moldable
+from cosched_papers.molding.kind import MOLDING
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 
 POOLS = ("flat", "partitioned:4x2")
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "example_scheduler.py"

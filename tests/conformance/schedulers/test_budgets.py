@@ -8,8 +8,8 @@ import pytest
 
 from cosched.conformance.schedulers.subject import Subject
 from cosched.conformance.schedulers.test_budgets import check, job, test_twice_the_jobs_cost_in_proportion
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched_papers.heterogeneous.jobs import Classed, Priority
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SUBJECTS
 
 __all__ = ["test_twice_the_jobs_cost_in_proportion"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
-from cosched.schedulers.fluid import FLUID
-from cosched.schedulers.heterogeneous import HETEROGENEOUS
-from cosched.schedulers.molding import MOLDING
+from cosched_papers.fluid.kind import FLUID
+from cosched_papers.fluid.settings import FluidSettings
+from cosched_papers.heterogeneous.kind import HETEROGENEOUS
+from cosched_papers.molding.kind import MOLDING
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from tests.conformance.schedulers.kinds import example, unlike_machines
 from tests.service.meeting_world import MeetingWorld
 from tests.service.offered_meeting_world import SlotWorld

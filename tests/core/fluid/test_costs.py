@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from cosched.core.scheduling.fluid.costs import (
+from cosched.workload.applications import GAUSS, SEQUENCES, STENCIL
+from cosched_papers.fluid.costs import (
     BROADCAST,
     ONE_D,
     RING,
@@ -22,7 +23,6 @@ from cosched.core.scheduling.fluid.costs import (
     exec_time,
     ideal,
 )
-from cosched.workload.applications import GAUSS, SEQUENCES, STENCIL
 
 ETHERNET = Network(latency=1.0, per_byte=0.00009)  # 4.1: "the cost of shipping M bytes ... approximately: 1 + .00009M"
 

@@ -7,9 +7,9 @@ import pytest
 from cosched.core.allocation import NOT_NOW, Allocation, Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.settings import FluidSettings, Harvesting
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 from cosched.core.allocation import Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.share import Share
 from tests.core.fluid.test_fluid_trace import settings
 from tests.reference.fluid import HARVESTING, Job, Rules
 from tests.reference.fluid_slots import Slots

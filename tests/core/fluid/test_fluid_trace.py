@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from cosched.core.allocation import Table
-from cosched.core.scheduling.fluid.kernels.speeds import parabolic
-from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
-from cosched.core.scheduling.fluid.models import told
-from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched_papers.fluid.kernels.speeds import parabolic
+from cosched_papers.fluid.machine import FluidJobs, FluidTrace
+from cosched_papers.fluid.models import told
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds

@@ -16,9 +16,9 @@ from cosched.core.effects import Book, Claim
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.settings import FluidSettings
 from tests.tiers import seeds
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from cosched.core.allocation import Malleable, Table
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid import rows
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.machine import FluidTrace
-from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.fluid import rows
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.machine import FluidTrace
+from cosched_papers.fluid.settings import FluidSettings
+from cosched_papers.fluid.share import Share
 from tests.core.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
 from tests.reference.fluid_workloads import random_case, tell

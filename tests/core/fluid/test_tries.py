@@ -11,11 +11,11 @@ from cosched.core.allocation import Malleable
 from cosched.core.effects import Book, Quote
 from cosched.core.events import NOT_HOLDABLE
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.kernels import promises
-from cosched.core.scheduling.fluid.kernels.state import JOB
-from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.fluid.cluster import FluidCluster
+from cosched_papers.fluid.kernels import promises
+from cosched_papers.fluid.kernels.state import JOB
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
 from tests.tiers import seeds
 
 

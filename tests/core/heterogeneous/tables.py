@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Placement
+from cosched_papers.heterogeneous.calls import CANNOT, Call, Placement
 from tests.reference.heterogeneous import C, M, RefJob, RefSite
 
 

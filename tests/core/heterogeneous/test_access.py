@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
-from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
-from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Restricted, Site
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.store import Store
+from cosched_papers.heterogeneous.jobs import Classed, Priority
+from cosched_papers.heterogeneous.scheduler import Heterogeneous
+from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
+from cosched_papers.heterogeneous.site import Cluster, Machine, Restricted, Site
 
 MACHINES = (Machine("a", "x"), Machine("b", "x"), Machine("c", "y"))
 TIMES = {("m", "a"): 10, ("m", "b"): 20, ("m", "ab"): 4, ("one", "c"): 5, ("secret", "a"): 5}

@@ -9,12 +9,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
-from cosched.core.scheduling.heterogeneous.calls import Call, Placement, total
-from cosched.core.scheduling.heterogeneous.genetic import genetic
-from cosched.core.scheduling.heterogeneous.greedy import max_min, min_min, pjs, sjs
-from cosched.core.scheduling.heterogeneous.sequential import olb
-from cosched.core.scheduling.heterogeneous.settings import Algorithm
+from cosched_papers.heterogeneous.algorithms import ALGORITHMS
+from cosched_papers.heterogeneous.calls import Call, Placement, total
+from cosched_papers.heterogeneous.genetic import genetic
+from cosched_papers.heterogeneous.greedy import max_min, min_min, pjs, sjs
+from cosched_papers.heterogeneous.sequential import olb
+from cosched_papers.heterogeneous.settings import Algorithm
 from tests.core.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference
 from tests.reference.heterogeneous import RefRules

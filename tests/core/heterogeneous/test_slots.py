@@ -9,11 +9,11 @@ import pytest
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import MayBeEarlier
 from cosched.core.job import JobState, SlotMoves
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
-from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
-from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.heterogeneous.jobs import Classed, Priority
+from cosched_papers.heterogeneous.scheduler import Heterogeneous
+from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
+from cosched_papers.heterogeneous.site import Cluster, Machine, Site
 
 TIMES = {("m", "a"): 10, ("m", "b"): 12, ("m", "both"): 4, ("one", "a"): 10}
 LOW, MEDIUM, HIGH = Priority.LOW, Priority.MEDIUM, Priority.HIGH

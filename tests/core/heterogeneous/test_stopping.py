@@ -8,11 +8,11 @@ from cosched.core.allocation import NOT_NOW, Gathered
 from cosched.core.effects import Book, Claim
 from cosched.core.events import Requeued
 from cosched.core.job import JobState, SlotMoves
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
-from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
-from cosched.core.scheduling.heterogeneous.site import Machine, Site
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.heterogeneous.jobs import Classed, Priority
+from cosched_papers.heterogeneous.scheduler import Heterogeneous
+from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
+from cosched_papers.heterogeneous.site import Machine, Site
 
 ONE = Site((Machine("a", "x"),), (), preemptive=True)
 LOW, HIGH = Priority.LOW, Priority.HIGH

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from cosched.core.scheduling.molding import curves
-from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
+from cosched_papers.molding import curves
+from cosched_papers.molding.curves import MILLIONTHS, Downey
 from tests.tiers import seeds
 
 LARGEST = 10**12  # of a parameter, in millionths

@@ -4,11 +4,11 @@ import pytest
 
 from cosched.core.allocation import NOT_NOW
 from cosched.core.job import JobState
-from cosched.core.scheduling.molding.cluster import Molding
-from cosched.core.scheduling.molding.jobs import Moldable
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched_papers.molding.cluster import Molding
+from cosched_papers.molding.jobs import Moldable
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 
 
 def machine(sizing: Sizing = Sizing.SCOJO_P) -> Molding:

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
-from cosched.schedulers.fluid import FLUID, FluidKeys
-from cosched.schedulers.heterogeneous import HeterogeneousKeys
-from cosched.schedulers.molding import MoldingKeys
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
+from cosched_papers.fluid.kind import FLUID, FluidKeys
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched_papers.heterogeneous.kind import HeterogeneousKeys
+from cosched_papers.molding.kind import MoldingKeys
 from cosched_sim.flags import parse_domain, replay_settings
 
 NONE = {

@@ -15,16 +15,16 @@ from cosched.conformance.schedulers.waiting import plain
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
 from cosched.core.job import JobState
-from cosched.core.scheduling.molding.jobs import Moldable
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
-from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
-from cosched.schedulers.molding import MOLDING
-from cosched.schedulers.molding import molded as molded_jobs
 from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
+from cosched_papers.heterogeneous.kind import HETEROGENEOUS
+from cosched_papers.molding.jobs import Moldable
+from cosched_papers.molding.kind import MOLDING
+from cosched_papers.molding.kind import molded as molded_jobs
+from cosched_papers.molding.settings import MoldingSettings, Sizing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.core_player import CorePlayer

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
 from cosched.workload.generated import read_generated
 from cosched.workload.jobs import Ints
+from cosched_papers.molding.kernels.times import MEDIUM, SHORT
 from cosched_papers.studies.barsanti2006.setup import ALPHA_1, DOWNEY, trace_of
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase, replayed

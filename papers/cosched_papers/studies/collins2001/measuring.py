@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
-from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Ints, Placement, total
-from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.workload.jobs import Workload
+from cosched_papers.heterogeneous.algorithms import ALGORITHMS
+from cosched_papers.heterogeneous.calls import CANNOT, Call, Ints, Placement, total
+from cosched_papers.heterogeneous.jobs import Classed, Priority
+from cosched_papers.heterogeneous.kind import HETEROGENEOUS
+from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched_papers.studies.collins2001.site import CLASSES, site_of, times_of
 from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from cosched.core.scheduling.heterogeneous.settings import Algorithm
+from cosched_papers.heterogeneous.settings import Algorithm
 from cosched_papers.studies.collins2001.measuring import NEXT, PER_CENT, PRIORITIES
 from cosched_papers.studies.collins2001.site import TABLES
 from cosched_sim.studies.design import Experiment, Settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from cosched.core.scheduling.heterogeneous.site import Cluster, ExpectedTimes, Machine, Site
+from cosched_papers.heterogeneous.site import Cluster, ExpectedTimes, Machine, Site
 
 HOUSE, THIRD = TABLES = ("house", "third")
 SIZES = 17 * (8,) + (6,)  # of the clusters, each of one kind

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
-from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched_papers.fluid.machine import FluidJobs, FluidTrace
+from cosched_papers.fluid.settings import FluidSettings
 from cosched_papers.studies.weissman2004 import setup
 from cosched_papers.studies.weissman2004.setup import BEST, column
 from cosched_sim.configuration import replay_config

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.kernels.gifts import give
-from cosched.core.scheduling.fluid.kernels.harvest import carry_out
-from cosched.core.scheduling.fluid.kernels.iteration import can_be_had
-from cosched.core.scheduling.fluid.kernels.loop import next_instant
-from cosched.core.scheduling.fluid.kernels.progress import begin, leave
-from cosched.core.scheduling.fluid.kernels.state import NEVER
-from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
-from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched_papers.fluid.kernels.gifts import give
+from cosched_papers.fluid.kernels.harvest import carry_out
+from cosched_papers.fluid.kernels.iteration import can_be_had
+from cosched_papers.fluid.kernels.loop import next_instant
+from cosched_papers.fluid.kernels.progress import begin, leave
+from cosched_papers.fluid.kernels.state import NEVER
+from cosched_papers.fluid.machine import FluidJobs, FluidTrace
+from cosched_papers.fluid.settings import FluidSettings
 from cosched_papers.studies.weissman2004.measuring import EVENTS, times
 from cosched_papers.studies.weissman2004.setup import EVEN_FQ, LOW_FR, MOLDABLE, NO_LIMIT, POLICIES, column, rules
 from cosched_sim.sweeps.case import Row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
 
 Settings = dict[str, Any]
 

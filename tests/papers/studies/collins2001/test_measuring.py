@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cosched.core.scheduling.heterogeneous.calls import total
-from cosched.core.scheduling.heterogeneous.greedy import sjs
-from cosched.core.scheduling.heterogeneous.resources import Resources
+from cosched_papers.heterogeneous.calls import total
+from cosched_papers.heterogeneous.greedy import sjs
+from cosched_papers.heterogeneous.resources import Resources
 from cosched_papers.studies.collins2001 import COLLINS, measuring
 from cosched_papers.studies.collins2001.measuring import (
     HIGH,

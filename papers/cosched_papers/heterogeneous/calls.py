@@ -1,0 +1,57 @@
+"""One call of an algorithm: which jobs it is to place on which resources, and what it answers.
+
+Jobs of a class are alike, so that tables have a row a class. Times and instants are whole seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched_papers.heterogeneous.kernels.placing import CANNOT as CANNOT
+
+Ints = NDArray[np.int64]
+
+
+class Placement(NamedTuple):
+    """A job runs on a resource from `start` to `end`. Resources: machines, then clusters, in the order of the call."""
+
+    job: int
+    resource: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Call:
+    """`classes`: of each job, in order of submission. Each class can run on some machine.
+
+    `seq`: expected times, one row a class, one column a machine; `par`: one column a cluster. `members`: the machines
+    of each cluster, and in `avail` when each is free. Where options are equal, what comes first in order is taken.
+    """
+
+    classes: Sequence[int]
+    seq: Ints
+    par: Ints
+    members: Sequence[Ints]
+    avail: Ints
+
+    def waiting(self) -> list[list[int]]:
+        """Return the jobs of each class, the last first, so that `pop` takes the first."""
+        jobs: list[list[int]] = [[] for _ in self.seq]
+        for job in range(len(self.classes) - 1, -1, -1):
+            jobs[self.classes[job]].append(job)
+        return jobs
+
+    def cluster_avail(self, avail: Ints) -> Ints:
+        """Return when each cluster is free: when its last member is."""
+        return np.array([avail[members].max() for members in self.members], np.int64)
+
+
+def total(placements: Iterable[Placement]) -> int:
+    """The sum of completions; job times are smaller by the submissions, which no placement changes."""
+    return sum(placement.end for placement in placements)
