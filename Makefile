@@ -6,7 +6,7 @@
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
 #               slurm-wlm, gridengine, gcc and Java where missing and permitted)
-#   test-service  the tests of coscheduling alone, in an environment without the simulator: for daily use;
+#   test-service  the tests of coscheduling alone, in an environment without the simulator and papers: for daily use;
 #               test-service-live: those with real services and batch systems, likewise
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run

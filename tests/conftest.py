@@ -2,14 +2,16 @@
 
 import gc
 import os
-from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from cosched.installation.compilation import use_kernel_cache
+from cosched.schedulers.loading import BROUGHT
 from tests import tiers
+from tests.installed import PAPERS, SIMULATOR
 
 use_kernel_cache()  # before any test imports a kernel
 
@@ -56,11 +58,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the simulator are skipped where it is not installed."""
-    if find_spec("cosched_sim") is None:
-        for item in items:
-            if item.get_closest_marker("sim"):
-                item.add_marker(pytest.mark.skip(reason="the simulator is not installed"))
+    """Tests of the simulator and of papers' schedulers are skipped where these are not installed."""
+    for item in items:
+        if not SIMULATOR and item.get_closest_marker("sim"):
+            item.add_marker(pytest.mark.skip(reason="the simulator is not installed"))
+        if not PAPERS and (item.get_closest_marker("papers") or _names_a_scheduler_of_papers(item)):
+            item.add_marker(pytest.mark.skip(reason="the schedulers of papers are not installed"))
+
+
+def _names_a_scheduler_of_papers(item: pytest.Item) -> bool:
+    """Whether it is one of them, or several in a tuple, for which this test is."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    named = chain.from_iterable(each if isinstance(each, tuple) else [each] for each in given)
+    return any(isinstance(each, str) and each in BROUGHT for each in named)
 
 
 def pytest_report_header() -> str:

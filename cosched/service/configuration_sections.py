@@ -343,9 +343,10 @@ class Manager(SchedulerKeys):
     @model_validator(mode="after")
     def _of_this_scheduler(self) -> Self:
         chosen = kinds()[self.scheduler]
-        resizing = next(kind for kind in kinds().values() if kind.capabilities.resize)
+        resizing = next((kind for kind in kinds().values() if kind.capabilities.resize), None)
         for key in RESIZING if not chosen.capabilities.resize else ():
             if key in self.model_fields_set:
-                raise KeyedError((key,), not_of(chosen, resizing))
+                never = f"{chosen.title} changes no sizes of jobs: remove it"
+                raise KeyedError((key,), not_of(chosen, resizing) if resizing else never)
         check_place(self, chosen, replays=self.kind == "replay")
         return self

@@ -13,13 +13,14 @@ import pytest
 
 from cosched.cli.commands import BROUGHT, OWN
 from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER
+from cosched.schedulers.loading import BROUGHT as OF_PAPERS
 from tests.cli.test_commands import install
 from tests.live.services import COMMAND, Service, free_port
 
 TOP = Path(__file__).parents[2]
 RECORDED = TOP / "tests/adapters/slurm/recorded"
 BY_IMPORT = {"pillow": "PIL"}  # packages that the index calls otherwise
-OF_SIMULATOR = {"cosched_sim", "jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"}
+OF_SIMULATOR = {"cosched_papers", "cosched_sim", "jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"}
 RUN_ALL = """
 import json, sys
 from click.testing import CliRunner
@@ -35,7 +36,8 @@ def bare(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "bare"
     folder.mkdir()
     hidden = sorted({package for packages in PACKAGES.values() for package in packages} | OF_SIMULATOR)
-    install(folder, f"{DISTRIBUTION}_sim", "")
+    for other in ("sim", "papers"):
+        install(folder, f"{DISTRIBUTION}_{other}", "")
     (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n")
     return {**os.environ, "PYTHONPATH": str(folder)}
 
@@ -86,6 +88,38 @@ def test_doctor_says_that_the_scheduler_is_missing(bare: dict[str, str], local: 
     assert code == 2
     assert finding["found"] == "numba, numpy: not installed"
     assert finding["lines"] == [f"pip install '{DISTRIBUTION}[{SCHEDULER}]'"]
+
+
+@pytest.fixture
+def without_papers(tmp_path: Path) -> dict[str, str]:
+    """The environment of processes for which the schedulers of papers are not installed."""
+    install(tmp_path, f"{DISTRIBUTION}_papers", "")
+    return {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+
+def not_installed(key: str, kind: str) -> tuple[int, str, str]:
+    return 2, "", f"cosched: {key}: {kind} is not installed, only batch: pip install '{DISTRIBUTION}[papers]'\n"
+
+
+def test_a_service_asks_for_the_package_of_its_scheduler(
+    without_papers: dict[str, str], local: str, tmp_path: Path
+) -> None:
+    lines = []
+    for kind in OF_PAPERS:
+        (tmp_path / f"{kind}.toml").write_text(
+            (tmp_path / local).read_text() + f'scheduler = "{kind}"\nbenefit = true\n'
+        )
+        lines.append(["serve", "--config", f"{kind}.toml", "--check"])
+    found = run_all(lines, without_papers, tmp_path)
+    assert found == [not_installed(f"{kind}.toml:manager.scheduler", kind) for kind in OF_PAPERS]
+    assert not (tmp_path / "state.db").exists()
+
+
+@pytest.mark.sim
+def test_a_replay_asks_for_the_package_of_its_scheduler(without_papers: dict[str, str], tmp_path: Path) -> None:
+    lines = [["replay", "--domain", f"a,trace=a.swf,sizing=none,scheduler={kind}"] for kind in OF_PAPERS]
+    found = run_all(lines, without_papers, tmp_path)
+    assert found == [not_installed("--domain a:scheduler", kind) for kind in OF_PAPERS]
 
 
 @pytest.fixture

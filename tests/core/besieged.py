@@ -73,8 +73,6 @@ from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenS
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.timers import TIMER_EVENTS
 from cosched.schedulers.batch import BATCH
-from cosched_papers.fluid.kind import FLUID
-from cosched_papers.fluid.settings import FluidSettings
 from tests.conformance.schedulers.kinds import example
 from tests.core.any_order import AnyOrder
 
@@ -321,13 +319,6 @@ class Besieged:
         assert self.cluster.free >= 0
 
 
-class BesiegedFluid(Besieged):
-    """A domain whose running jobs change their size."""
-
-    def scheduler(self, slots: bool) -> OpenScheduler:
-        return FLUID.open(FluidSettings(NODES, slots=slots))
-
-
 class BesiegedExpress(Besieged):
     """A domain of the example, whose running jobs lose their nodes to short ones."""
 
@@ -381,5 +372,4 @@ class BesiegedBatchSystem(Besieged):
             self.follow(self.reports.tried(order.job, int(yes), None, self.now))
 
 
-KINDS = (Besieged, BesiegedBatchSystem, BesiegedFluid, BesiegedExpress)
 OUTCOMES = (Quote, Book, Claim, Try, TryReady)

@@ -52,12 +52,17 @@ from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.core.story import Why
+from tests.installed import PAPERS
 from tests.tiers import SEED, soaked
 
-from .besieged import KINDS, NODES, PEERS, STEPS, Besieged
+from .besieged import NODES, PEERS, STEPS, Besieged, BesiegedBatchSystem, BesiegedExpress
 from .followers import Followers
 
+if PAPERS:
+    from tests.papers.fluid.besieged import BesiegedFluid
+
 T = TypeVar("T", bound=Besieged)
+KINDS = (Besieged, BesiegedBatchSystem, *((BesiegedFluid,) if PAPERS else ()), BesiegedExpress)
 FOLLOWING = [type(f"Following{kind.__name__}", (Followers, kind), {}) for kind in KINDS]
 
 

@@ -131,12 +131,17 @@ def test_all_commands_have_help(installed: Path, tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
     code = "from importlib.metadata import entry_points\n"
-    code += "for group in ('cosched.adapters', 'cosched.commands'):\n"
+    code += "for group in ('cosched.adapters', 'cosched.commands', 'cosched.schedulers'):\n"
     code += "    for point in entry_points(group=group): print(point.name, point.load() is not None)"
     said = run(tmp_path, installed / "python", "-c", code)
     assert sorted(said.splitlines()) == [
+        "batch True",
+        "external True",
+        "fluid True",
         "gridengine True",
+        "heterogeneous True",
         "local True",
+        "molding True",
         "pbs True",
         "replay True",
         "sim True",
@@ -157,7 +162,7 @@ def test_the_simulator_works(installed: Path, tmp_path: Path) -> None:
     cosched = installed / "cosched"
     assert "hold" in run(tmp_path, cosched, "demo")
     run(tmp_path, cosched, "trace", "generate", "eureka", "a.swf", "--days", "1")
-    run(tmp_path, cosched, "replay", "--domain", "a,trace=a.swf,nodes=100", "--out", "run")
+    run(tmp_path, cosched, "replay", "--domain", "a,trace=a.swf,nodes=100,scheduler=fluid", "--out", "run")
     assert (tmp_path / "run/jobs.csv").exists()
     run(tmp_path, cosched, "report", "run")
     assert "<html" in next((tmp_path / "run").glob("*.html")).read_text()

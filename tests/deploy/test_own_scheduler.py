@@ -64,6 +64,7 @@ def all_together(what: str, said: str) -> bool:
     return together == of != "0"
 
 
+@pytest.mark.papers
 def test_groups_start_together(cosched: Path, tmp_path: Path) -> None:
     more = [f"--domain={name},trace=generated:eureka/days=1" for name in ("b", "c,scheduler=fluid")]
     said = run(tmp_path, cosched, "replay", "--domain", EXPRESS, *more, "--group-size", "3", "--pair-fraction", "0.2")

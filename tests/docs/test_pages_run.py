@@ -104,15 +104,18 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 
+@pytest.mark.papers
 @pytest.mark.soak  # README and tour remain, and test_commands for the options of each page
 def test_the_page_on_fluid_scheduling_works_as_written(terminals, other_ports):
     works_as_written(TOP / "docs" / "fluid.md", terminals, other_ports)
 
 
+@pytest.mark.papers
 def test_the_page_on_molding_works_as_written(terminals, other_ports):
     assert works_as_written(TOP / "docs" / "molding.md", terminals, other_ports)
 
 
+@pytest.mark.papers
 def test_the_page_on_heterogeneous_sites_works_as_written(terminals):
     assert works_as_written(TOP / "docs" / "heterogeneous.md", terminals, {"17741": str(free_port())})
 

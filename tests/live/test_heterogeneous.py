@@ -14,6 +14,8 @@ from cosched.client import Client, RunTime
 from tests.live.services import Service, noted, script_that_waits
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.papers
+
 SITE = """
 preemptive = true
 

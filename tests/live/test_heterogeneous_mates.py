@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from tests.live.services import Pair, fill, free_port, noted, script_that_waits
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.papers
 
 SITE = 'preemptive = true\n\n[[machines]]\nclass = "fast"\nnames = ["f1"]\n'
 STUBBORN = """#!/bin/bash

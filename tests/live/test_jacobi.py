@@ -12,6 +12,8 @@ from tests.live.services import Service
 from tests.tiers import seeds
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.papers
+
 SOLVER = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "malleable" / "jacobi.py"
 SCRIPT = SOLVER.read_text().replace("#!/usr/bin/env python3", f"#!{sys.executable}")
 RIGID = """#!/bin/bash

@@ -76,6 +76,7 @@ def test_killed_services_that_meet_start_pairs_together_or_say_that_the_peer_was
     assert [service.faults() for service in pair.both] == [[], []]
 
 
+@pytest.mark.papers
 @pytest.mark.soak
 @pytest.mark.parametrize("other", ["hold", "yield"])
 def test_killed_services_of_which_one_is_fluid_start_all_pairs_together(make_pair, other):

@@ -16,6 +16,8 @@ from tests.live.other_users import USERS, Outcome, a_public_folder, call, call_a
 from tests.live.services import Service
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.papers
+
 # Iterates until there is a file END; adapts only while there is a file ADAPT
 APPLICATION = f"""#!{sys.executable}
 import sys, time

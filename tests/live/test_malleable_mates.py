@@ -12,6 +12,8 @@ from tests.live.workloads import are_together
 from tests.tiers import soaked
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.papers
+
 Submit = Callable[[Client], str]
 
 

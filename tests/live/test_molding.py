@@ -12,6 +12,8 @@ from tests.live.services import Service, noted, script_that_waits, wait_until
 from tests.live.test_malleable_mates import why_started
 from tests.live.workloads import are_together
 
+pytestmark = pytest.mark.papers
+
 NODES = 10
 MOLDABLE = {"moldable": "1"}
 # Notes what it was told of its size, and runs until there is a file.

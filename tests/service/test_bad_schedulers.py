@@ -89,10 +89,10 @@ def test_a_scheduler_that_tells_jobs_without_end_is_named(node, monkeypatch):
 
 
 def test_the_package_of_a_scheduler_is_named():
-    kind = kinds()["fluid"]
-    with pytest.raises(TypeError) as raised:
-        kind.read(None)
-    assert "cosched_papers.fluid.kind:FLUID of cosched" in blamed(raised.value, kind).short
+    kind = kinds()["batch"]
+    with pytest.raises(AttributeError) as raised:
+        kind.own_texts(None)
+    assert "cosched.schedulers.batch:BATCH of coscheduling " in blamed(raised.value, kind).short
 
 
 def begin_again(node, aside=()):

@@ -10,13 +10,13 @@ import pytest
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.places import Places
 from cosched.planning.catalogue import read_catalogue
 from cosched.service.planning.choosing import Choosing, choosing_of
 from cosched.service.planning.machines import Machines
 from cosched.words.errors import InputError
 from cosched_adapters.manager import ManagerError
-from cosched_papers.molding.cluster import Molding
 from tests.core.named import Named
 
 LINK = '[[link]]\nfrom = "x"\nto = "x"\nbandwidth = 1000\nlatency = 0\n'
@@ -105,5 +105,5 @@ def test_who_chooses(tmp_path):
     assert choosing_of(machines, Places(["n0", "n9"]), counts, None) is None
     assert choosing_of(machines, None, counts, None) is None
     assert choosing_of(None, names, counts, None) is None
-    for cannot in (Named, Molding):
-        assert choosing_of(machines, names, SimpleNamespace(capabilities=cannot.capabilities), None) is None
+    for cannot in (Named.capabilities, Capabilities(molds=True, estimates=True)):
+        assert choosing_of(machines, names, SimpleNamespace(capabilities=cannot), None) is None

@@ -49,6 +49,7 @@ def test_check_says_who_users_of_peers_are_and_whose_jobs_adopt_without_being_as
     assert peer.endswith("; its users here: bob = bob2, all others: nobody; its jobs may adopt any of their owners'")
 
 
+@pytest.mark.papers
 def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> None:
     lines = describe(read(f'{PLAIN}slots = 4\nscheduler = "fluid"\nharvesting = "never"\n'))
     assert next(line for line in lines if line.startswith("queue")).startswith(

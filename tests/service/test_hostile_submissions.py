@@ -6,8 +6,6 @@ Work is counted in executed lines, and memory in bytes that are allocated: both 
 from __future__ import annotations
 
 import gc
-import json
-import re
 import sys
 import tracemalloc
 from collections import defaultdict
@@ -28,33 +26,21 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kinds
-from cosched.service.api.adaptive_api import checked_predictions
-from cosched.service.api.views import Views
-from cosched.service.domain.malleable import least_of, said_of
-from cosched.service.domain.predictions import MOST_SIZES
 from cosched.service.domain.records import KEEP_ENDED
-from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.submissions import MAX_NAME, MAX_TIME_LIMIT
-from cosched.v1 import job_pb2
+from cosched.service.wire.submissions import MAX_TIME_LIMIT
 from cosched.workload.column import Column
-from cosched_papers.fluid.kind import FLUID
-from cosched_papers.fluid.models import MAX_IDEAL, MAX_RUN
-from cosched_papers.fluid.settings import FluidSettings
-from cosched_papers.heterogeneous.kind import HETEROGENEOUS
-from cosched_papers.heterogeneous.settings import HeterogeneousSettings
-from cosched_papers.heterogeneous.site import Machine
-from cosched_papers.heterogeneous.site import Site as Machines
-from cosched_papers.molding.kind import MOLDING
-from cosched_papers.molding.settings import MoldingSettings, Sizing
 from tests.conformance.schedulers.kinds import example
-from tests.service.job_records import queued
+from tests.installed import PAPERS
+from tests.service.hostile import FEW, MIDDLE, SUBMISSIONS
 from tests.service.test_operations import WANTED, Site
-from tests.service.world import SCRIPT, Faults, Node, World
+from tests.service.world import Faults, Node, World
 from tests.waiting import until
 
-SUBMISSIONS, FEW = 60, 9
-SMALL, MIDDLE, LARGE = 64, 1024, 1 << 15  # nodes
+if PAPERS:
+    from tests.papers.hostile import OF_PAPERS
+
+SMALL, LARGE = 64, 1 << 15  # nodes
 LEFT = 2000  # bytes that may be left of a job that has ended: tests remember jobs, too
 
 
@@ -88,35 +74,6 @@ class Case:
     says: Callable[[int, int], Mapping[str, Any]]  # the number of the submission, and of nodes
 
 
-def _fluid(number: int, nodes: int) -> Mapping[str, Any]:
-    """The first ones all run, and change their sizes; the others wait for the whole machine."""
-    least = 1 if number % SUBMISSIONS < FEW - 2 else nodes - number
-    columns = {"least": str(least), "model": "parabolic", "resize_s": str(MAX_RUN - 1), "resize_bytes": "1e12"}
-    return {"nodes": nodes - number, "time_limit": MAX_RUN - 1, "columns": columns}
-
-
-def _downey(number: int, nodes: int) -> Mapping[str, Any]:
-    bounds = {"min_nodes": "1", "max_nodes": str(nodes)}
-    curve = {"downey_a": "1000000", "downey_sigma": "1000000"}
-    return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT, "columns": {"moldable": "1", **bounds, **curve}}
-
-
-def _table(number: int, nodes: int) -> Mapping[str, Any]:
-    times = " ".join(f"{size}:{10**12}" for size in range(nodes - number - 9, nodes - number + 1))
-    return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT, "columns": {"moldable": "1", "run_times": times}}
-
-
-def _unlike(*, preemptive: bool) -> Callable[[int], HeterogeneousSettings]:
-    machines = tuple(Machine(f"m{number}", "any") for number in range(MIDDLE))
-    site = Machines(machines, preemptive=preemptive)
-    return lambda _: HeterogeneousSettings(site, {("c" * MAX_NAME, each.name): 10 for each in machines})
-
-
-def _classed(number: int, _: int) -> Mapping[str, Any]:
-    job_class = "c" * MAX_NAME if number % 2 else f"{number}{'x' * (MAX_NAME - 3)}"  # half of them are refused
-    return {"nodes": 1, "columns": {"job_class": job_class, "priority": ("high", "low")[number // 2 % 2]}}
-
-
 def _express(number: int, nodes: int) -> Mapping[str, Any]:
     return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT, "columns": {"steady": "yes"}}
 
@@ -129,23 +86,11 @@ def _batch(backfilling: str) -> Callable[[int], ClusterSettings]:
     return lambda nodes: ClusterSettings(nodes, parse_ordering("fcfs"), BACKFILLING[backfilling])
 
 
-def _molding(sizing: Sizing) -> Callable[[int], MoldingSettings]:
-    return lambda nodes: MoldingSettings(nodes, sizing)
-
-
 CASES = {
     "batch": Case(BATCH, _batch("easy"), _large),
     "batch-conservative": Case(BATCH, _batch("conservative"), _large),
     "express": Case(example.EXPRESS, lambda nodes: example.ExpressSettings(nodes, 10), _express),
-    "fluid": Case(FLUID, FluidSettings, _fluid),
-    "fluid-slots": Case(FLUID, lambda nodes: FluidSettings(nodes, slots=True), _fluid),
-    "heterogeneous": Case(HETEROGENEOUS, _unlike(preemptive=False), _classed),
-    "heterogeneous-preemptive": Case(HETEROGENEOUS, _unlike(preemptive=True), _classed),
-    "molding": Case(MOLDING, _molding(Sizing.SCOJO_P), _downey),
-    "molding-table": Case(MOLDING, _molding(Sizing.SCOJO_P), _table),
-    "molding-scojo": Case(MOLDING, _molding(Sizing.SCOJO), _downey),
-    "molding-none": Case(MOLDING, _molding(Sizing.NONE), _downey),
-    "molding-chosen": Case(MOLDING, _molding(Sizing.CIRNE_BERMAN), _downey),
+    **({name: Case(*case) for name, case in OF_PAPERS.items()} if PAPERS else {}),
 }
 
 
@@ -238,33 +183,6 @@ async def test_jobs_that_have_left_leave_nothing(tmp_path: Path, name: str) -> N
     assert used[1] - used[0] < SUBMISSIONS * LEFT
 
 
-def above_the_machine(number: int) -> JobRecord:
-    """A job that earlier versions took: its best size is far above all machines."""
-    columns = {"least": "1", "model": "parabolic", "resize_s": "9"}
-    record = queued(number, MAX_IDEAL - number, 100, 1000, owner="ann")
-    record.columns = json.dumps(columns)
-    return record
-
-
-async def test_a_restart_with_sizes_above_the_machine_takes_no_more_than_with_others(tmp_path: Path) -> None:
-    async with a_site(tmp_path / "a", CASES["fluid"], 8) as site:
-        for number in range(1, SUBMISSIONS):
-            with site.domain.turns.take():
-                record = above_the_machine(number)
-                site.domain.add(record, SCRIPT)
-                site.domain.admit(record)
-                site.domain.enqueue(record)
-        assert sum(record.state is JobState.RUNNING for record in site.domain.jobs.values()) == 8
-        tracemalloc.start()
-        try:
-            await site.restart()
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert len(site.domain.jobs) == SUBMISSIONS - 1
-        assert peak < 2 * 8 * MAX_IDEAL  # of all; a curve of each would take so much for each
-
-
 @pytest.mark.parametrize("name", ["batch", "express", "fluid", "molding"])
 async def test_a_size_above_the_machine_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     case = CASES[name]
@@ -275,66 +193,6 @@ async def test_a_size_above_the_machine_is_refused_in_one_line(tmp_path: Path, n
         with pytest.raises(Refusal, match=f"^{SMALL + 1} nodes wanted, the machine has {SMALL}$"):
             site.operations.prospect(replace(WANTED, **wanted), "ann")
         assert not site.domain.jobs
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("least", "0", "least: 0 is below 1: a job has a node, or more"),
-        ("least", "-2", "least: -2 is below 1: a job has a node, or more"),
-        ("least", "-1", "least: '-1' says nothing: remove it"),
-        ("least", "65", "least: 65 is more than its nodes, 64"),
-        ("resize_s", "16777216", "resize_s: 16777216 is not a time from 0 s to less than 16,777,216 s"),
-        ("resize_s", "-0.5", "resize_s: -1 is not a time from 0 s to less than 16,777,216 s"),
-        ("resize_s", "-2", "resize_s: -2 is not a time from 0 s to less than 16,777,216 s"),
-        ("resize_bytes", "-2", "resize_bytes: -2 is below 0"),
-        ("resize_bytes", "1e13", "resize_bytes: '1e13' is too large"),
-    ],
-)
-async def test_a_number_without_a_meaning_is_refused_by_its_name(
-    tmp_path: Path, name: str, text: str, said: str
-) -> None:
-    async with a_site(tmp_path / "a", CASES["fluid"], SMALL) as site:
-        with pytest.raises(Refusal, match=f"^{re.escape(said)}$"):
-            await site.submit(nodes=SMALL, columns={"least": "1", name: text})
-        assert not site.domain.jobs
-
-
-# What a running job tells
-
-
-def tell(site: Site, record: JobRecord, seconds: int) -> None:
-    told = [job_pb2.Prediction(nodes=nodes, exec_time=seconds / nodes) for nodes in range(1, MOST_SIZES + 1)]
-    predictions = tuple(checked_predictions(told, 1, record.nodes))
-    with site.domain.turns.take():
-        site.domain.predict(str(record.id), predictions)
-    assert site.domain.sizes.predicted(record) == predictions
-    Views(site.domain, site.domain.clock).job(record)
-
-
-async def test_what_a_job_tells_replaces_what_it_told_and_is_forgotten_with_it(tmp_path: Path) -> None:
-    def used() -> int:
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0]
-
-    tracemalloc.start()
-    try:
-        async with a_site(tmp_path / "a", CASES["fluid"], MOST_SIZES) as site:
-            for turn in "ab":  # what is loaded at first stays
-                record = await site.submit(turn, nodes=MOST_SIZES, columns={"least": "1"})
-                await until(lambda: not site.tasks)
-                before = used()
-                tell(site, record, 1)
-                once = used()
-                for seconds in range(2, 9):
-                    tell(site, record, seconds)
-                last = used()
-                await cancel_all(site)
-                left = used()
-    finally:
-        tracemalloc.stop()
-    assert last - before < 1.1 * (once - before)
-    assert left - before < 0.1 * (once - before)
 
 
 # What is put on record
@@ -367,15 +225,3 @@ def test_what_a_column_reads_is_kept_as_the_text_of_its_value(kind: SchedulerKin
         assert kind.own_texts({column.asked: own}) == {column.asked: own}
         assert not column.is_number or own == str(int(own))
     assert kept
-
-
-@pytest.mark.parametrize(("text", "least"), [("2.0", 2), ("4.", 4), ("1e0", 1), ("003", 3)])
-async def test_a_job_has_the_least_size_that_was_read_however_it_was_written(
-    tmp_path: Path, text: str, least: int
-) -> None:
-    async with a_site(tmp_path / "a", CASES["fluid"], 8) as site:
-        record = await site.submit(nodes=8, columns={"least": text})
-        assert said_of(record) == {"least": str(least)}
-        assert least_of(record) == least
-        with pytest.raises(Refusal, match=r"^least: 100000000000 is more than its nodes, 8$"):
-            await site.submit("again", nodes=8, columns={"least": "1e11"})

@@ -12,11 +12,11 @@ import pytest
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.doctor.manager import check_manager
+from cosched.schedulers.loading import kinds
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import check_addresses, doubtful_identity, prepare
 from cosched.words.errors import InputError
 from cosched_adapters.local.manager import LocalManager
-from cosched_papers.fluid.kind import FluidKind
 from tests.live.services import COMMAND, PATIENCE, free_port, toml
 from tests.service.pki import EUREKA, INTREPID, USERS, Pki
 
@@ -81,10 +81,11 @@ def test_what_is_wrong_with_the_managers_section(write, changed, said):
     assert refusal(write(**changed)).startswith(said)
 
 
+@pytest.mark.papers
 def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
-    path = write(manager__scheduler="fluid")
+    path, fluid = write(manager__scheduler="fluid"), type(kinds()["fluid"])
     prepare(read_configuration(path))
-    monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True, preempt=True))
+    monkeypatch.setattr(fluid, "capabilities", Capabilities(resize=True, preempt=True))
     prepare(read_configuration(path))
     monkeypatch.setattr(LocalManager, "preempts", False)
     batch = "leave it out, or give scheduler=batch"
@@ -93,12 +94,13 @@ def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
         patch.setattr("cosched.doctor.manager.load_manager", lambda _: lambda *_: SimpleNamespace(preempts=False))
         (told,) = asyncio.run(check_manager(read_configuration(path), None))
     assert (told.subject, told.found) == ("scheduler", "local cannot change the sizes of running jobs")
-    monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True, named_places=True))
+    monkeypatch.setattr(fluid, "capabilities", Capabilities(resize=True, named_places=True))
     assert refusal(path) == f"manager:scheduler: local cannot give running jobs other nodes by name: {batch}"
     monkeypatch.setattr(LocalManager, "names_nodes", False)
     assert refusal(path) == f"manager:scheduler: local cannot start jobs on named nodes: {batch}"
 
 
+@pytest.mark.papers
 def test_the_slots_of_a_heterogeneous_domain_are_the_machines_that_are_up(write, tmp_path):
     (tmp_path / "site.toml").write_text('down = ["b"]\n[[machines]]\nclass = "x"\nnames = ["c", "b", "a"]\n')
     (tmp_path / "times.csv").write_text("job_class,resource,seconds\nfft,a,5\n")

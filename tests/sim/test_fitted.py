@@ -98,7 +98,7 @@ def test_the_numbers_of_the_model():
 
 
 def test_a_replay_draws_jobs_like_those_of_a_file(log):
-    result = sim.run(replay_settings([f"a,trace=fitted:{log}/jobs=300/load=0.9,scheduler=fluid"], None, seed=7))
+    result = sim.run(replay_settings([f"a,trace=fitted:{log}/jobs=300/load=0.9"], None, seed=7))
     domain = result.domains["a"]
     assert (len(domain.workload), domain.nodes) == (300, 128)
     again = sim.run(replay_settings([f"a,trace=fitted:{log}/jobs=300/load=0.9/seed=7"], None, seed=8))

@@ -14,8 +14,8 @@ from scipy.stats import gamma, ks_2samp, kstest
 
 import cosched_sim as sim
 from cosched.cli.main import main
-from cosched.schedulers.loading import kinds
 from cosched.words.errors import InputError
+from cosched.workload.column import Column
 from cosched.workload.generated import read_generated
 from cosched.workload.job_log import JobLog, read_jobs
 from cosched.workload.jobs import TraceLog
@@ -213,7 +213,7 @@ def test_commands_look_at_write_and_convert_one(tmp_path):
     assert "SWF has no column moldable; write CSV" in said("generate", f"{trace}/moldable=0.8", str(written))
     table = tmp_path / "a.csv.gz"
     said("generate", f"{trace}/moldable=0.8", str(table))
-    kept = read_trace(table, more=kinds()["molding"].columns())
+    kept = read_trace(table, more=[Column.of_words("moldable", "0", "1")])
     log = drawn("nodes=64", "moldable=0.8", jobs=200, seed=3)
     assert bytes_of(kept, *PARTS, "requested_time") == bytes_of(log, *PARTS, "requested_time")
     assert kept.columns["moldable"].tolist() == log.columns["moldable"].tolist()

@@ -14,9 +14,9 @@ import pytest
 from cosched_sim.reports.run import read_run
 from cosched_sim.results.output import RunInfo, write_run
 from tests.reference import RefDomain, RefJob
-from tests.sim.exact import pairing_of, setup_of, some_pairs
+from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
 from tests.sim.schedulers.named import named
-from tests.sim.schedulers.together import check_together, played, restarted, schedule, setup
+from tests.sim.schedulers.together import check_together, express, played, restarted, schedule
 from tests.tiers import seeds
 
 
@@ -36,7 +36,8 @@ def test_a_replay_tells_on_which_nodes_jobs_have_run(tmp_path):
 @pytest.mark.parametrize("seed", seeds(5, 200))
 def test_no_name_is_two_jobs_at_once_and_a_restart_changes_none(seed):
     random = Random(f"named {seed}")
-    setups = [named(setup(random, "A", "express")), setup(random, "B", "batch")]
+    batch = [setup_of(ref_domain(random, name, some_jobs(random, 12))) for name in "AB"]
+    setups = [named(express(batch[0], random.choice([5, 20, 50]))), batch[1]]
     domains = [
         SimpleNamespace(name=of.name, jobs=[SimpleNamespace(job_id=int(job)) for job in of.workload.job_id])
         for of in setups

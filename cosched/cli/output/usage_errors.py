@@ -15,10 +15,15 @@ def usage_failure(error: click.UsageError) -> Failure:
 
 
 def reason(error: click.UsageError) -> str:
-    """Say what was wrong; an option that is not there is followed only by one that comes near."""
+    """Say what was wrong; an option that is not there is followed by one that comes near, or that may be meant."""
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
     known = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
     names = {option.lstrip("-"): option for param in known for option in param.opts if option.startswith("--")}
-    near = nearest(error.option_name.lstrip("-"), names)
-    return f"No such option '{error.option_name}'." + (f" Did you mean '{names[near]}'?" if near else "")
+    name = error.option_name.lstrip("-")
+    said = f"No such option '{error.option_name}'."
+    if near := nearest(name, names):
+        return f"{said} Did you mean '{names[near]}'?"
+    if "column" in names and error.option_name.startswith("--"):
+        return f"{said} If the domain's scheduler reads it: --column {name.replace('-', '_')}=TEXT."
+    return said

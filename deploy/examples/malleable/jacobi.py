@@ -4,7 +4,7 @@
     cosched submit --nodes 4 --least 1 jacobi.py --size 200 --iterations 2000
 
 Its domain may give it other nodes while it runs. From the first iterations on some nodes it predicts how long one takes
-on other numbers of nodes. In the end it compares its result with that of a serial solve.
+on other numbers of nodes. In the end it compares its result with that of a serial solve. It needs coscheduling[papers].
 """
 
 import argparse

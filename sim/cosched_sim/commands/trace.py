@@ -158,10 +158,15 @@ def generate(
 def _columns(target: str) -> Mapping[str, Column]:
     """Return the columns that some scheduler reads, by their names, if that is a file that can have them."""
     from cosched.schedulers.loading import kinds
+
+    of = kinds().values() if _is_table(target) else ()
+    return {column.name: column for kind in of for column in kind.columns()}
+
+
+def _is_table(target: str) -> bool:
     from cosched.workload.traces.table_writer import ENDINGS
 
-    of = kinds().values() if target.endswith(ENDINGS) else ()
-    return {column.name: column for kind in of for column in kind.columns()}
+    return target.endswith(ENDINGS)
 
 
 def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) -> None:
@@ -170,8 +175,8 @@ def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) ->
     from cosched_sim.results.staging import writing
 
     with writing(target):
-        if columns := _columns(target):
-            write_table(jobs, target, columns)
+        if _is_table(target):
+            write_table(jobs, target, _columns(target))
         else:
             write_swf(jobs, target, header)
             if jobs.columns:

@@ -60,9 +60,14 @@ def test_a_script_may_have_any_arguments(asked, script, before, taken):
 
 @pytest.mark.parametrize(
     ("option", "near"),
-    [("--piar", " Did you mean '--pair'?"), ("--frobnicate", ""), ("--leats", " Did you mean '--least'?"), ("-x", "")],
+    [
+        ("--piar", " Did you mean '--pair'?"),
+        ("--fro-nicate", " If the domain's scheduler reads it: --column fro_nicate=TEXT."),
+        pytest.param("--leats", " Did you mean '--least'?", marks=pytest.mark.papers),
+        ("-x", ""),
+    ],
 )
-def test_an_option_that_is_not_there_is_followed_by_the_one_that_comes_near_only(refused, script, option, near):
+def test_an_option_that_is_not_there_is_followed_by_the_one_that_may_be_meant(refused, script, option, near):
     said = f"No such option '{option}'.{near}"
     assert refused("submit", option, "x", script()) == f"{said} Try 'cosched submit -h'"
     assert refused("submit", script(f"#COSCHED {option}=x")) == f"job.sh:2: {said}"

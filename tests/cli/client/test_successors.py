@@ -155,7 +155,7 @@ def test_what_is_left_is_said_if_the_batch_system_takes_no_other(cosched, domain
         ("has no mate", "job intrepid:17 has no mate: cancel it, and submit the other one"),
         ("runs", "job intrepid:17 is running: only one that waits can be replaced"),
         ("is stubborn", "is to be cancelled, but its batch system has not ended it within 0 s: nothing was submitted"),
-        ("gets a column", "--least:"),
+        pytest.param("gets a column", "--least:", marks=pytest.mark.papers),
     ],
 )
 def test_nothing_is_lost_where_none_can_be_in_its_place(refused, domain, paired, batch, monkeypatch, wrong, said):

@@ -3,17 +3,14 @@
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.loading import kinds
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
-from cosched_papers.fluid.kind import FLUID, FluidKeys
-from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
-from cosched_papers.heterogeneous.kind import HeterogeneousKeys
-from cosched_papers.molding.kind import MoldingKeys
 from cosched_sim.flags import parse_domain, replay_settings
 
 NONE = {
@@ -93,20 +90,9 @@ def test_every_key_of_a_domain():
     assert (domain.successor_patience, domain.successor_hold, domain.max_requeues) == (300, 60, 2)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    of_others = {key for keys in (FluidKeys, MoldingKeys, HeterogeneousKeys) for key in keys.model_fields}
+    of_others = {key for kind in kinds().values() if kind is not BATCH for key in kind.keys.model_fields}
     assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | of_others - {"backfill"}
     assert domain.shift == -172_800
-
-
-def test_every_key_of_a_fluid_domain():
-    domain = settings(
-        "a,trace=x,nodes=8,scheduler=fluid,harvesting=low_impact,distribution=favor_queued,level=3,resizes=on,"
-        "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
-    ).domains[0]
-    assert FluidKeys.model_fields.keys() <= domain.model_fields_set
-    rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True, cap=4)
-    assert domain.machine_settings(8) == rules
-    assert FLUID.complete(domain, {}, np.array([30]))["min"].tolist() == [3]
 
 
 @pytest.mark.parametrize(

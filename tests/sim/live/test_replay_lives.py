@@ -9,6 +9,7 @@ import pytest
 from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.script import Action
+from tests.installed import PAPERS
 from tests.sim.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
 from tests.tiers import seeds, soaked
 
@@ -140,8 +141,7 @@ KINDS = [
     {"policy": "fcfs"},
     {"policy": "wfp", "backfill": "easy"},
     {"policy": "wfp", "backfill": "conservative"},
-    {"scheduler": "fluid"},
-    {"scheduler": "molding", "moldable_share": "0.5"},
+    *([{"scheduler": "fluid"}, {"scheduler": "molding", "moldable_share": "0.5"}] if PAPERS else []),
 ]
 
 

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from cosched_sim.configuration import Domain
+from tests.papers.fluid.fluid_exact import federated, made_fluid, sizes, some_domain
 from tests.reference import RefDomain
 from tests.reference.cofluid import FluidState, RefFluid
 from tests.reference.world import World
 from tests.sim.exact import outcome_of, some_pairs
-from tests.sim.fluid_exact import federated, made_fluid, sizes, some_domain
 from tests.sim.group_cases import NEVER, random_case
 from tests.tiers import seeds
 

@@ -15,7 +15,7 @@ from cosched_papers.heterogeneous.kind import HETEROGENEOUS
 from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched_papers.heterogeneous.site import Cluster, Machine, Site
 from cosched_sim.domain_setup import DomainSetup
-from tests.core.heterogeneous.tables import random_site
+from tests.papers.heterogeneous.tables import random_site
 from tests.reference.heterogeneous import C, M, RefDomain, RefJob, RefSite
 from tests.sim.schedulers.together import played
 

@@ -15,7 +15,7 @@ from cosched_papers.heterogeneous.genetic import genetic
 from cosched_papers.heterogeneous.greedy import max_min, min_min, pjs, sjs
 from cosched_papers.heterogeneous.sequential import olb
 from cosched_papers.heterogeneous.settings import Algorithm
-from tests.core.heterogeneous.tables import call_of, named, random_call, table
+from tests.papers.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference
 from tests.reference.heterogeneous import RefRules
 from tests.tiers import seeds

@@ -1,5 +1,6 @@
 """A fluid domain's configuration: its keys, and what does not go together, each in one line (fluid.md, Live)."""
 
+import numpy as np
 import pytest
 
 from cosched.core.allocation import Malleable
@@ -7,6 +8,10 @@ from cosched.service.configuration import Configuration
 from cosched.service.preparing import prepare
 from cosched.words.errors import InputError
 from cosched_papers.fluid.kind import FLUID as FLUID_KIND
+from cosched_papers.fluid.kind import FluidKeys
+from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched_sim.configuration import Domain
+from cosched_sim.flags import parse_domain
 from tests.service.configured import PLAIN, Read, read, with_line
 
 __all__ = ["read"]
@@ -62,3 +67,16 @@ def test_what_does_not_go_together_is_refused_in_one_line(read: Read, text: str,
         read(text)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_every_key_in_a_replay():
+    domain = Domain(
+        **parse_domain(
+            "a,trace=x,nodes=8,scheduler=fluid,harvesting=low_impact,distribution=favor_queued,level=3,resizes=on,"
+            "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
+        )
+    )
+    assert FluidKeys.model_fields.keys() <= domain.model_fields_set
+    rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True, cap=4)
+    assert domain.machine_settings(8) == rules
+    assert FLUID_KIND.complete(domain, {}, np.array([30]))["min"].tolist() == [3]

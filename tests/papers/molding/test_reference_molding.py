@@ -15,8 +15,8 @@ from cosched_papers.molding.future import Expected, Future
 from cosched_papers.molding.jobs import ANY, Shares
 from cosched_papers.molding.kind import MOLDING
 from cosched_papers.molding.settings import MoldingSettings, Sizing
+from tests.papers.molding.molding_cases import Case, how, setup
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
-from tests.sim.molding_cases import Case, how, setup
 from tests.sim.schedulers.together import opened, played
 from tests.tiers import seeds
 

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
+from tests.papers.heterogeneous.heterogeneous_cases import random_domain, runs_of, runs_of_reference, setup_of
 from tests.reference import heterogeneous as reference
 from tests.reference.heterogeneous import HIGH, LOW, MEDIUM, C, M, RefDomain, RefJob, RefRules, RefSite
-from tests.sim.heterogeneous_cases import random_domain, runs_of, runs_of_reference, setup_of
 from tests.tiers import seeds
 
 CASES = 4

@@ -7,7 +7,7 @@ import pytest
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched_papers.molding.future import Expected, Future
 from cosched_papers.molding.settings import MoldingSettings, Sizing
-from tests.sim.molding_cases import Case, rigid, setup
+from tests.papers.molding.molding_cases import Case, rigid, setup
 from tests.sim.schedulers.together import played
 
 NONE, SCOJO, SCOJO_P, CIRNE_BERMAN = Sizing.NONE, Sizing.SCOJO, Sizing.SCOJO_P, Sizing.CIRNE_BERMAN

@@ -18,7 +18,7 @@ from cosched_sim.configuration import Domain, replay_config
 from cosched_sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
-OWN = ("papers/cosched_papers/fluid/", "cosched/schedulers/", "papers/")
+OWN = ("cosched/schedulers/",)
 RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
 NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
     "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py", "cosched/workload/applications.py",
@@ -62,8 +62,11 @@ def test_ours(monkeypatch):
     [
         ({}, "cosched.schedulers:batch: is not an installed entry point: install this version of cosched again"),
         ({**OURS, "gone": "no_such_module:KIND"}, "scheduler gone: cannot be loaded: No module named 'no_such_module'"),
-        ({**OURS, "bare": "tests.sim.test_kinds:Bare.unfinished"}, "scheduler bare:keys: is missing in tests.sim."),
-        ({**OURS, "mine": "tests.sim.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
+        (
+            {**OURS, "bare": "tests.papers.test_kinds:Bare.unfinished"},
+            "scheduler bare:keys: is missing in tests.papers.",
+        ),
+        ({**OURS, "mine": "tests.papers.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
         ({**OURS, "mine": OURS["fluid"]}, "scheduler mine: cosched_papers.fluid.kind:FLUID is no SchedulerKind"),
     ],
 )

@@ -12,8 +12,8 @@ from cosched.core.allocation import SizeChanged
 from cosched.core.effects import Record, Start
 from cosched.core.job import JobState
 from cosched.core.story import What, Why
+from tests.papers.fluid.fluid_exact import fluid_domain, fluid_jobs, setup
 from tests.sim.exact import pairing_of, some_pairs
-from tests.sim.fluid_exact import fluid_domain, fluid_jobs, setup
 from tests.sim.schedulers.together import Watched, watched
 from tests.tiers import seeds
 

@@ -17,7 +17,7 @@ from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.playing import Run
 from cosched_sim.story import StoryLog
 from cosched_sim.telling import RESIZED
-from tests.core.fluid.test_fluid_trace import settings as fluid_settings
+from tests.papers.fluid.test_fluid_trace import settings as fluid_settings
 from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid
 from tests.reference.fluid import HARVESTING

@@ -17,7 +17,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched_papers.fluid.cluster import FluidCluster
 from cosched_papers.fluid.share import Share
-from tests.core.fluid.test_fluid_trace import settings
+from tests.papers.fluid.test_fluid_trace import settings
 from tests.reference.fluid import HARVESTING, Job, Rules
 from tests.reference.fluid_slots import Slots
 from tests.reference.fluid_slots_mistakes import MISTAKES

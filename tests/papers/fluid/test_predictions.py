@@ -17,7 +17,7 @@ from cosched_papers.fluid.cluster import FluidCluster
 from cosched_papers.fluid.machine import FluidTrace
 from cosched_papers.fluid.settings import FluidSettings
 from cosched_papers.fluid.share import Share
-from tests.core.fluid.test_fluid_trace import columns, settings
+from tests.papers.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
 from tests.reference.fluid_workloads import random_case, tell
 from tests.tiers import seeds

@@ -13,21 +13,19 @@ import pytest
 
 from cosched.core.settings import Scheme
 from cosched.workload.allocations import AllocationEnd
+from tests.papers.fluid.fluid_exact import made_fluid
+from tests.papers.fluid.fluid_exact import setup as fluid_setup
+from tests.papers.together import molded, setup, unlike
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of, some_pairs
-from tests.sim.fluid_exact import made_fluid
-from tests.sim.fluid_exact import setup as fluid_setup
 from tests.sim.group_cases import Case, random_case
 from tests.sim.schedulers.together import (
     check_together,
     express,
-    molded,
     opened,
     played,
     restarted,
     schedule,
-    setup,
-    unlike,
     watched,
 )
 from tests.tiers import seeds

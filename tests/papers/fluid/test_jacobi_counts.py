@@ -20,7 +20,7 @@ from cosched.v1 import adaptive_pb2 as wire
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer, add_AdaptiveServiceServicer_to_server
 from cosched_papers.fluid.costs import BROADCAST, exec_time, ideal
 
-SOLVER = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "malleable" / "jacobi.py"
+SOLVER = Path(__file__).resolve().parents[3] / "deploy" / "examples" / "malleable" / "jacobi.py"
 sys.path.append(str(SOLVER.parent))
 import jacobi  # noqa: E402
 
