@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cosched.installation.compilation import use_kernel_cache
-from cosched.schedulers.loading import BROUGHT
+from cosched.schedulers.loading import OF_PAPERS
 from tests import tiers
 from tests.installed import PAPERS, SIMULATOR
 
@@ -70,7 +70,7 @@ def _names_a_scheduler_of_papers(item: pytest.Item) -> bool:
     """Whether it is one of them, or several in a tuple, for which this test is."""
     given = item.callspec.params.values() if hasattr(item, "callspec") else ()
     named = chain.from_iterable(each if isinstance(each, tuple) else [each] for each in given)
-    return any(isinstance(each, str) and each in BROUGHT for each in named)
+    return any(isinstance(each, str) and each in OF_PAPERS for each in named)
 
 
 def pytest_report_header() -> str:

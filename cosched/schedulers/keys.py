@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, create_model, model_validator
 
-from cosched.installation.extras import install_command
+from cosched.installation.extras import PAPERS, install_command
 from cosched.schedulers.kind import SchedulerKind
-from cosched.schedulers.loading import BROUGHT, DEFAULT, kinds
+from cosched.schedulers.loading import DEFAULT, OF_PAPERS, kinds
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.types import Settings
@@ -61,9 +61,9 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
 
 
 def _installed(scheduler: object) -> object:
-    if isinstance(scheduler, str) and scheduler in BROUGHT and scheduler not in kinds():
+    if isinstance(scheduler, str) and scheduler in OF_PAPERS and scheduler not in kinds():
         there = f"{scheduler} is not installed, only {', '.join(kinds())}"
-        raise ValueError(f"{there}: {install_command(BROUGHT[scheduler])}")
+        raise ValueError(f"{there}: {install_command(PAPERS)}")
     return scheduler
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from cosched.installation.extras import PAPERS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.validation.text import shown
 from cosched.words.errors import InputError
@@ -14,7 +13,7 @@ from cosched.workload.column import MAX_NODES, MIN_NODES
 
 GROUP = "cosched.schedulers"
 DEFAULT = "batch"
-BROUGHT = dict.fromkeys(("fluid", "heterogeneous", "molding"), PAPERS)  # by other packages of ours: the extra of each
+OF_PAPERS = ("fluid", "heterogeneous", "molding")  # those that coscheduling-papers brings
 
 
 @cache

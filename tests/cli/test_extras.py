@@ -13,7 +13,7 @@ import pytest
 
 from cosched.cli.commands import BROUGHT, OWN
 from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER
-from cosched.schedulers.loading import BROUGHT as OF_PAPERS
+from cosched.schedulers.loading import OF_PAPERS
 from tests.cli.test_commands import install
 from tests.live.services import COMMAND, Service, free_port
 
@@ -118,8 +118,9 @@ def test_a_service_asks_for_the_package_of_its_scheduler(
 @pytest.mark.sim
 def test_a_replay_asks_for_the_package_of_its_scheduler(without_papers: dict[str, str], tmp_path: Path) -> None:
     lines = [["replay", "--domain", f"a,trace=a.swf,sizing=none,scheduler={kind}"] for kind in OF_PAPERS]
-    found = run_all(lines, without_papers, tmp_path)
+    (_, told, _), *found = run_all([["replay", "-h"], *lines], without_papers, tmp_path)
     assert found == [not_installed("--domain a:scheduler", kind) for kind in OF_PAPERS]
+    assert f"{', '.join(OF_PAPERS)}: pip install '{DISTRIBUTION}[papers]'" in " ".join(told.split())
 
 
 @pytest.fixture

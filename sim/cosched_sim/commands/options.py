@@ -96,11 +96,14 @@ class DomainCommand(click.Command):
 
 
 def _keys_of_kinds() -> Iterator[str]:
-    from cosched.schedulers.loading import DEFAULT, kinds
+    from cosched.installation.extras import PAPERS, install_command
+    from cosched.schedulers.loading import DEFAULT, OF_PAPERS, kinds
 
     others = [kind for kind in kinds().values() if kind.name != DEFAULT]
     yield from _keys("", kinds()[DEFAULT])
-    purposes = "; ".join([DEFAULT, *(f"{kind.name}: {kind.purpose}" for kind in others)])
+    missing = ", ".join(name for name in OF_PAPERS if name not in kinds())
+    more = [f"{missing}: {install_command(PAPERS)}"] if missing else []
+    purposes = "; ".join([DEFAULT, *(f"{kind.name}: {kind.purpose}" for kind in others), *more])
     yield from _key("scheduler", f"{purposes} ({DEFAULT})")
     for kind in others:
         yield from _keys(f"{kind.name}: ", kind)
