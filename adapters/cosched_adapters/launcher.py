@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from cosched.core.allocation import Allocation
+from cosched.core.protocol import Named
 from cosched_adapters.manager import Manager, ManagerError, Report
+from cosched_adapters.replay_time import Time
 
 
 class SpecError(ManagerError):
@@ -60,6 +62,22 @@ class JobSpec:
     pair: str | None = None  # the pair's name, if it has one
     group: str | None = None  # the group's name, if it is in one
     finding: Mapping[str, str] = field(default_factory=dict)  # COSCHED_* by which it finds its mates
+
+
+@dataclass(frozen=True, slots=True)
+class TraceJob:
+    """A job of a trace, to submit at `submit`, by the service's time. It will run for `run` seconds."""
+
+    number: int  # in trace order, from 1
+    name: str  # its id in the trace
+    submit: int
+    nodes: int
+    requested: int
+    run: int
+    named: Named | None = None  # its mate, or its group
+    alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
+    columns: Any = None  # what its kind of scheduler reads of it (SchedulerKind.each)
+    said: Mapping[str, str] = field(default_factory=dict)  # the same, as text (SchedulerKind.written)
 
 
 class Launcher(Manager[Report | None, Report], Protocol):
@@ -123,13 +141,39 @@ class ElasticLauncher(Launcher, Protocol):
 
 @runtime_checkable
 class PlayingLauncher(Launcher, Protocol):
-    """One whose jobs do nothing, and end by what they have: they are played (see `cosched_adapters.replay`)."""
+    """One that replays a trace: its jobs do nothing, and end by what they have. The simulator brings it.
+
+    The service submits `jobs` when they are due by `time`. In `lockstep` a conductor sets the time.
+    """
+
+    jobs: Sequence[TraceJob]  # from `open` on, in trace order
+    time: Time
+    lockstep: bool
+    requeues: bool  # whether any job was queued again, be it by preemption
+    first_starts: Mapping[str, int]  # by job, in lock-step
+    restarts: Mapping[str, int]  # when last, of jobs that were queued again, but not by preemption
+
+    @property
+    def next_end(self) -> int | None:
+        """The instant at which the next running job ends; None if none runs."""
+
+    def ended(self, now: int) -> list[str]:
+        """Return the jobs that end now, in the order of the trace, each once."""
+
+    def allocations(self) -> list[tuple[Any, ...]]:
+        """Return what jobs had until now, as the columns of `PastAllocation` (replay.proto)."""
 
     def play(self, job_id: str, allocation: Allocation) -> None:
         """A job that was launched has this from now on."""
 
     def requeue(self, job_id: str, *, keeps_work: bool) -> None:
         """A job that was launched waits again, and is forgotten. `keeps_work`: it will go on where it is now."""
+
+    def begins_anew(self, job_id: str) -> None:
+        """A running job is queued again, but not by preemption: its last start counts."""
+
+    def stop(self, job_id: str, *, completed: bool) -> None:
+        """End a job before its time, in lock-step; it may have never run."""
 
 
 _CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler needs (`Capabilities.needs`)

@@ -9,12 +9,15 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
+from cosched.installation.extras import SIMULATOR, install_command
 from cosched.validation.near_names import did_you_mean
 from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory
 from cosched_adapters.launcher import Launcher
 from cosched_adapters.manager import SettingError
 
 GROUP = "cosched.adapters"
+SCHEDULER = "scheduler"  # the setting, in no file, by which a service tells a replay the keys of its scheduler
+OF_SIMULATOR = ("replay",)  # those that coscheduling-sim brings
 ResourceManager = Launcher | BatchSystem  # of either kind
 
 
@@ -33,6 +36,8 @@ def load_manager(kind: str) -> ManagerFactory:
     found = _installed(tuple(sys.path))
     if kind not in found:
         known = ", ".join(sorted(found)) or "none"
+        if kind in OF_SIMULATOR:
+            raise SettingError("kind", f"{kind} is not installed, only {known}: {install_command(SIMULATOR)}")
         near = did_you_mean(kind[:64], found)
         raise SettingError("kind", f"no adapter is named {kind[:64]!a}{near} (installed: {known})")
     try:

@@ -22,6 +22,7 @@ from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
 from cosched.client.terms import make_terms
 from cosched.client.usage import USAGE_BY, Usage
+from cosched.schedulers.column import LEAST_NODES
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1 import explain_pb2, machines_pb2, rendezvous_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2 import JobRef, Window
@@ -34,7 +35,6 @@ from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
 from cosched.v1.usage_pb2_grpc import UsageServiceStub
 from cosched.validation.group_names import check_members, domains_of, wrong_group_name
 from cosched.validation.pair_names import ALLOWED, is_pair_name
-from cosched.workload.column import LEAST_NODES
 
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.schedulers.column import UNKNOWN, Column
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Settings
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cosched.core.scheduling.primitives.sizes import Sizes
-    from cosched.workload.column import Column
-    from cosched.workload.columns import Columns, Reading
-    from cosched.workload.jobs import Ints, Workload
+
+    Ints = NDArray[np.int64]
+    Columns = Mapping[str, NDArray[Any]]  # by name, one row a job; UNKNOWN where the log says nothing
 
 
 class MachineSettings(Protocol):
@@ -127,23 +130,17 @@ class SchedulerKind(ABC):
         return ()
 
     def complete(self, keys: Any, columns: Columns, nodes: Ints) -> Columns:  # noqa: ARG002
-        """Return all columns of jobs of these sizes; a log states some of them (`cosched.workload.columns`)."""
-        from cosched.workload.columns import stated
-
+        """Return all columns of jobs of these sizes; a log states some of them (see `stated`)."""
         return {known.name: stated(columns, known.name, len(nodes), known.default) for known in self.columns()}
 
-    def adapted(self, keys: Any, workload: Workload, nodes: int, seed: int) -> Workload:  # noqa: ARG002
-        """Return complete jobs as they are for a machine of so many nodes; what this changes is told in `remarks`."""
+    def adapted(self, keys: Any, workload: Any, nodes: int, seed: int) -> Any:  # noqa: ARG002
+        """Return complete jobs as they are for a machine of so many nodes; what this changes is told in `remarks`.
+
+        `workload`: a `cosched_sim.workload.jobs.Workload`, of the simulator that asks.
+        """
         return workload
 
-    def reading(self, keys: Any) -> Reading:
-        """Return how it reads a log."""
-        from cosched.workload.columns import Reading
-
-        complete, adapt = partial(self.complete, keys), partial(self.adapted, keys)
-        return Reading(self.columns(), self.implied, complete, adapt, self.size(keys))
-
-    def jobs(self, keys: Any, workload: Workload, nodes: int) -> Any:  # noqa: ARG002
+    def jobs(self, keys: Any, workload: Any, nodes: int) -> Any:  # noqa: ARG002
         """Return the jobs of a trace as `alone` and `each` take them; ValueError if one cannot be counted."""
         return workload
 
@@ -207,6 +204,15 @@ class SchedulerKind(ABC):
     def needed(self, settings: Any, *, alone: bool = False) -> list[str]:  # noqa: ARG002
         """Return the sets that `open`, or else `alone`, needs with these settings."""
         return list(self.kernels())
+
+
+def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> NDArray[Any]:
+    """Return a column of so many jobs; `otherwise` stands where the log says nothing."""
+    import numpy as np
+
+    if name not in columns:
+        return np.full(jobs, otherwise, np.int64)
+    return np.where(columns[name] == UNKNOWN, otherwise, columns[name])
 
 
 def _own_text(column: Column, text: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from cosched.schedulers.column import MAX_NODES, MIN_NODES
 from cosched.schedulers.kind import SchedulerKind
 from cosched.validation.text import shown
 from cosched.words.errors import InputError
-from cosched.workload.column import MAX_NODES, MIN_NODES
 
 GROUP = "cosched.schedulers"
 DEFAULT = "batch"

@@ -20,9 +20,8 @@ from cosched.validation.addresses import parse_address
 from cosched.words.errors import InputError
 from cosched_adapters.batch_system import BatchSystem
 from cosched_adapters.launcher import lacking
-from cosched_adapters.loading import ResourceManager, load_manager
+from cosched_adapters.loading import SCHEDULER, ResourceManager, load_manager
 from cosched_adapters.manager import ManagerError, SettingError
-from cosched_adapters.replay.settings import SCHEDULER
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from pydantic import Field
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import RUNNING, PlainJob, PlainScheduler
+from cosched.schedulers.column import Column
 from cosched.schedulers.kind import ClusterJob, SchedulerKind
 from cosched.schedulers.waits import Waits
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Seconds, Settings
-from cosched.workload.column import Column
 
 STEADY = Column.of_words("steady", "no", "yes", help="yes: it gives its nodes to no short job (no)")
 

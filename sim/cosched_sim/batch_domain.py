@@ -10,9 +10,9 @@ from cosched.core.events import Booked, Claimed, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.cluster import Cluster
-from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
-from cosched.workload.jobs import UNKNOWN, Ints
 from cosched_sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+from cosched_sim.workload.allocations import AllocationEnd, AllocationLog, Allocations
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 if TYPE_CHECKING:
     from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster

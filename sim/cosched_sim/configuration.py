@@ -14,8 +14,8 @@ from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import GroupSize, Number, Seconds, Settings, Whole
-from cosched.workload.job_log import JobLog, Overrun
 from cosched_sim.mistakes import Locate, input_error, inside
+from cosched_sim.workload.job_log import JobLog, Overrun
 
 MOST_DOMAINS = 1024
 

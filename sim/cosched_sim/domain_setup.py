@@ -14,9 +14,9 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group
 from cosched_sim.batch_domain import BatchDomain, MeetingDomain
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def check_files(settings: ReplayConfig) -> None:
 
 def named_file(text: str) -> str | None:
     """Return the file that the value of a key in FILES names, "-" for standard input; None if it names none."""
-    from cosched.workload.generated import file_of, is_generated
     from cosched_sim.script import is_text
+    from cosched_sim.workload.generated import file_of, is_generated
 
     if is_generated(text):
         return file_of(text)
@@ -111,7 +111,7 @@ def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
 
 def in_folder(folder: Path, text: str) -> str:
     """Return the value of a key in FILES with the file that it names, if any, in a folder."""
-    from cosched.workload.generated import is_generated, with_file
+    from cosched_sim.workload.generated import is_generated, with_file
 
     file = named_file(text)
     if file is None or file == "-":

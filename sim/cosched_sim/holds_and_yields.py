@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from cosched.core.story import What
-from cosched.workload.jobs import UNKNOWN, Ints
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 
 class HoldEnd(IntEnum):

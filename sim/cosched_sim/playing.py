@@ -12,9 +12,6 @@ from cosched.core.story import What
 from cosched.installation.compilation import prepare_kernels
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import PlayedAlone
-from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
-from cosched.workload.jobs import UNKNOWN
-from cosched.workload.pairing import Pairing
 from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.batch_world import BatchWorld
@@ -29,6 +26,9 @@ from cosched_sim.script import NoScript, Script
 from cosched_sim.story import StoryLog
 from cosched_sim.telling import RESIZED
 from cosched_sim.warm_up import prepare_for
+from cosched_sim.workload.allocations import AllocationEnd, AllocationLog, Allocations
+from cosched_sim.workload.jobs import UNKNOWN
+from cosched_sim.workload.pairing import Pairing
 from cosched_sim.world import World
 
 

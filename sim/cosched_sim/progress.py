@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from cosched.workload.jobs import Workload
+from cosched_sim.workload.jobs import Workload
 
 STEPS = 100  # in a replay, from its first to its last submission
 DAY = 86_400

@@ -19,8 +19,8 @@ from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import Tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.workload.jobs import Ints
-from cosched.workload.pairing import Pairing
+from cosched_sim.workload.jobs import Ints
+from cosched_sim.workload.pairing import Pairing
 
 
 class SkippableQuestions:

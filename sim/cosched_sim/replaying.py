@@ -11,11 +11,6 @@ import numpy as np
 from cosched.installation.compilation import prepare_kernels
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
-from cosched.workload import traces
-from cosched.workload.job_log import read_jobs
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
-from cosched.workload.pairs_file import pairs_from_file
 from cosched_sim import spans
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.domain_setup import DomainSetup
@@ -26,6 +21,12 @@ from cosched_sim.script import ScriptedDomain, ScriptedEvent, of_no_effect, read
 from cosched_sim.story import StoryLog
 from cosched_sim.warm_up import SIMULATED, run_all_kernels
 from cosched_sim.what_if import WhatIf
+from cosched_sim.workload import traces
+from cosched_sim.workload.columns import reading_of
+from cosched_sim.workload.job_log import read_jobs
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
+from cosched_sim.workload.pairs_file import pairs_from_file
 
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
@@ -155,7 +156,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         overrun=config.overrun,
         seed=config.seed,
         has_pairs=config.pairs is not None,
-        reading=domain.scheduler_kind.reading(domain),
+        reading=reading_of(domain.scheduler_kind, domain),
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cosched.words.quantities import count, duration
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.configuration import ReplayConfig
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
 
 MENDING = "shift=TIME or start=TIME of a domain moves its jobs"
 MOST_NAMED = 4

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.core.job import JobState
 from cosched.core.story import ENDED, What
-from cosched.workload.jobs import UNKNOWN
+from cosched_sim.workload.jobs import UNKNOWN
 
 if TYPE_CHECKING:
     from cosched_sim.world import World

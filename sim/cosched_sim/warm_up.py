@@ -12,10 +12,10 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.installation.compilation import prepare_kernels
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
 
 SIMULATED, SIMULATED_MEETING = "simulation", "simulation of meeting"  # sets of kernels
 

@@ -47,7 +47,6 @@ from cosched.core.protocol import (
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.timers import TimerQueue
-from cosched.workload.pairing import Pairing
 from cosched_sim.batch_domain import MeetingDomain
 from cosched_sim.domain_setup import DomainSetup, batch_domain, check_slots, filled_tables
 from cosched_sim.holds_and_yields import HoldEnd
@@ -55,6 +54,7 @@ from cosched_sim.link import Link, Untold
 from cosched_sim.questions import SkippableQuestions
 from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story, told_of_call
+from cosched_sim.workload.pairing import Pairing
 
 
 class World:

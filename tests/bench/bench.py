@@ -23,14 +23,14 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.workload.generate import generate
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
-from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.warm_up import run_all_kernels, run_meeting_kernels
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace, write_swf
 from deploy.slurm.lab.programs import missing_programs
 from tests.bench import cpu_of_commands
 from tests.bench.machine_code import CLoop

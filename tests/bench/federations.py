@@ -17,12 +17,12 @@ from decimal import Decimal
 from itertools import pairwise
 
 import cosched_sim as sim
-from cosched.workload.generate import generate
-from cosched.workload.pairing import groups_at_random
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.playing import Run
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.warm_up import run_all_kernels
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.pairing import groups_at_random
 from tests.bench.bench import EUREKA, setup
 
 DOMAINS = 100

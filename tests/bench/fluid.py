@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.workload.jobs import Workload
 from cosched_papers.fluid.machine import FluidJobs, FluidTrace
 from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched_sim.workload.jobs import Workload
 from tests.bench.bench import setup, simulate
 from tests.reference.fluid import Job, Machine, Rules
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched.workload.jobs import Ints, Workload
+from cosched_sim.workload.jobs import Ints, Workload
 
 SOURCE = Path(__file__).with_name("easy.c")
 COLUMN = np.ctypeslib.ndpointer(np.int64, flags="C_CONTIGUOUS")

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE
-from cosched.workload.jobs import Workload
-from cosched.workload.traces import cut
 from cosched_papers.molding.kind import MOLDING, MoldingKeys
 from cosched_papers.molding.settings import MoldingSettings, Sizing
 from cosched_sim.flags import replay_settings
 from cosched_sim.replaying import read_machine
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.traces import cut
 from tests.bench.bench import medians, setup, simulate
 from tests.reference.molding import RefMolded, RefMolding
 

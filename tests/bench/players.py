@@ -11,8 +11,6 @@ import time
 from collections.abc import Sequence
 
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.workload.generate import generate
-from cosched.workload.pairing import Pairing, pairs_by_window
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor, uncollected
 from cosched_sim.federation.cores import core_players
@@ -21,6 +19,8 @@ from cosched_sim.link import Link
 from cosched_sim.playing import Run, warm_up
 from cosched_sim.replaying import Replay, setup_of
 from cosched_sim.warm_up import run_all_kernels, run_meeting_kernels
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.pairing import Pairing, pairs_by_window
 from tests.bench.bench import COMBINATIONS, EUREKA, INTREPID, medians, setup, simulate
 
 ROUNDS = 3

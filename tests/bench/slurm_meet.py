@@ -14,9 +14,9 @@ from statistics import fmean, median
 
 import numpy as np
 
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
-from cosched.workload.traces import offered_load
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
+from cosched_sim.workload.traces import offered_load
 from deploy.slurm.lab.laboratory import NAMES
 from deploy.slurm.trace.cut import LIMIT_STEP, Cut
 from deploy.slurm.trace.playing import Play, Played, laboratory, play

@@ -11,7 +11,7 @@ import pytest
 MILLION = """
 import resource, sys, time
 from cosched_sim import Domain, replay
-from cosched.workload.generate import generate
+from cosched_sim.workload.generate import generate
 from cosched_sim.results.output import RunInfo, write_run
 
 result = replay([Domain(name="eureka", trace=generate("eureka", jobs=1_000_000, seed=1), nodes=100)])

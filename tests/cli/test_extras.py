@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from cosched.cli.commands import BROUGHT, OWN
 from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER
 from cosched.schedulers.loading import OF_PAPERS
+from cosched_adapters.loading import GROUP
 from tests.cli.test_commands import install
 from tests.live.services import COMMAND, Service, free_port
 
@@ -113,6 +115,19 @@ def test_a_service_asks_for_the_package_of_its_scheduler(
     found = run_all(lines, without_papers, tmp_path)
     assert found == [not_installed(f"{kind}.toml:manager.scheduler", kind) for kind in OF_PAPERS]
     assert not (tmp_path / "state.db").exists()
+
+
+def test_a_service_asks_for_the_package_of_its_manager(local: str, tmp_path: Path) -> None:
+    install(tmp_path, f"{DISTRIBUTION}_sim", "")
+    replay = (tmp_path / local).read_text().replace('"local"', '"replay"')
+    (tmp_path / "replay.toml").write_text(replay)
+    without_simulator = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP) if entry.name != "replay"))
+    missing = f"replay is not installed, only {known}: pip install '{DISTRIBUTION}[sim]'"
+    lines = [["serve", "--config", "replay.toml", "--check"], ["doctor", "--config", "replay.toml"]]
+    serve, (_, out, _) = run_all(lines, without_simulator, tmp_path)
+    assert serve == (2, "", f"cosched: replay.toml:manager.kind: {missing}\n")
+    assert missing in out
 
 
 @pytest.mark.sim

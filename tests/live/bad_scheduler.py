@@ -5,9 +5,9 @@ import time
 from cosched.core.allocation import Allocation
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.scheduling.plain import PlainScheduler
+from cosched.schedulers.column import Column
 from cosched.schedulers.kind import SchedulerKind
 from cosched.validation.types import Settings
-from cosched.workload.column import Column
 
 CALLS = ("none", "read", "check", "why", "submit", "next", "start", "leave")
 HOWS = ("boom", "hang", "endless", "nonsense", "stranger", "no slot")

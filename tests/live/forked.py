@@ -15,6 +15,7 @@ import threading
 import time
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ LOADED = (
     "cosched.service.description",
     "cosched.service.logs.logs",
     "cosched_adapters.local.manager",
-    "cosched_adapters.replay.manager",
+    *(["cosched_sim.replay_manager.manager"] if find_spec("cosched_sim") else []),
 )
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads

@@ -8,6 +8,8 @@ import pytest
 from cosched.client import Client
 from tests.live.services import Pair, wait_until
 
+pytestmark = pytest.mark.sim  # which brings the manager
+
 SPEED = 300
 JOBS = 20
 LONG = "long"  # a job of one test more

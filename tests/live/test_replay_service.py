@@ -10,9 +10,11 @@ from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub, add_ReplayServiceServicer_to_server
 from cosched.words.error_details import error_info
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.replay_time import SharedTime
 from tests.live.loop import Loop
 from tests.live.services import free_port
+
+pytestmark = pytest.mark.sim  # which brings the manager
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,7,10,3,10\n"
 ALL = (1, 2, 5, 3, 4)

@@ -21,7 +21,8 @@ TOP = Path(__file__).resolve().parents[2]
 OWN = ("cosched/schedulers/",)
 RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
 NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
-    "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py", "cosched/workload/applications.py",
+    "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py",
+    "sim/cosched_sim/workload/applications.py",
 }  # fmt: skip
 PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
 OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched_papers.fluid.kind:FLUID"}

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from cosched.core.settings import Scheme
-from cosched.workload.allocations import AllocationEnd
+from cosched_sim.workload.allocations import AllocationEnd
 from tests.papers.fluid.fluid_exact import made_fluid
 from tests.papers.fluid.fluid_exact import setup as fluid_setup
 from tests.papers.together import molded, setup, unlike

@@ -24,12 +24,12 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
+from cosched.schedulers.column import Column
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kinds
 from cosched.service.domain.records import KEEP_ENDED
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import MAX_TIME_LIMIT
-from cosched.workload.column import Column
 from tests.conformance.schedulers.kinds import example
 from tests.installed import PAPERS
 from tests.service.hostile import FEW, MIDDLE, SUBMISSIONS

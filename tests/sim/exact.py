@@ -12,13 +12,13 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
-from cosched.workload.jobs import UNKNOWN, Workload
-from cosched.workload.pairing import Group, Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.federation.batch_world import BatchWorld
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import NEVER_STARTED, STATES, ReplayResult
+from cosched_sim.workload.jobs import UNKNOWN, Workload
+from cosched_sim.workload.pairing import Group, Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome
 from tests.reference.meet_cases import URGENT
 

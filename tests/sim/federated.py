@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from cosched.core.scheduling.primitives.tables import NEVER
-from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.federation.batch_world import BatchWorld
@@ -17,6 +16,7 @@ from cosched_sim.link import Link
 from cosched_sim.results.outcomes import jobs_of
 from cosched_sim.script import ScriptedEvent
 from cosched_sim.what_if import WhatIf
+from cosched_sim.workload.pairing import Pairing
 from cosched_sim.world import World
 from tests.sim.exact import collected
 

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.scheduling.primitives.tables import NEVER
-from cosched.workload.allocations import AllocationEnd, Runs
+from cosched_sim.workload.allocations import AllocationEnd, Runs
 
 COMPLETED, RESIZED, REQUEUED, LASTS, _STOPPED = AllocationEnd
 

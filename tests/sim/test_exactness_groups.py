@@ -7,9 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import pairs_by_fraction
-from cosched.workload.traces import clean, machine_nodes, read_trace
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import pairs_by_fraction
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace
 from tests.reference import RefDomain, RefJob, World, simulate
 from tests.reference.group_meet_cases import CASES as BY_HAND
 from tests.reference.test_reference_groups import MISTAKES

@@ -5,10 +5,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from cosched.workload.generate import generate
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import pairs_by_fraction
-from cosched.workload.traces import clean, machine_nodes, read_trace
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import pairs_by_fraction
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace
 from tests.reference import RefDomain, RefJob, simulate
 from tests.sim.exact import run_production
 from tests.tiers import soaked

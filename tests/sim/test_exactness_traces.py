@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.workload.traces import clean, machine_nodes, read_trace
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace
 from tests.reference import RefDomain, RefJob, simulate
 from tests.sim.exact import run_production
 from tests.tiers import soaked

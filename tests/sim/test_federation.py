@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.workload.pairing import Pairing, groups_at_random
 from cosched_sim.combinations import combinations
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.domain_setup import DomainSetup
@@ -19,6 +18,7 @@ from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.federation.cores import core_players
 from cosched_sim.link import Link
 from cosched_sim.replaying import NO_PAIRS, Replay
+from cosched_sim.workload.pairing import Pairing, groups_at_random
 from cosched_sim.world import World
 from tests.reference import RefDomain
 from tests.reference.meet_cases import CASES as BY_HAND

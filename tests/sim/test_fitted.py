@@ -13,13 +13,13 @@ from click.testing import CliRunner
 import cosched_sim as sim
 from cosched.cli.main import main
 from cosched.words.errors import InputError
-from cosched.workload.fitted import FittedTrace, fit, fitted_file, hours_of, weibull
-from cosched.workload.generated import file_of, parse_generated, with_file
-from cosched.workload.jobs import Workload
-from cosched.workload.sdsc import SDSC
-from cosched.workload.traces import clean, offered_load, write_swf
 from cosched_sim.flags import replay_settings
 from cosched_sim.sweeps.case import Case
+from cosched_sim.workload.fitted import FittedTrace, fit, fitted_file, hours_of, weibull
+from cosched_sim.workload.generated import file_of, parse_generated, with_file
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.sdsc import SDSC
+from cosched_sim.workload.traces import clean, offered_load, write_swf
 
 
 def workload(log) -> Workload:

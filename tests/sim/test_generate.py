@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
-from cosched.workload.generate import generate, hourly_rates
-from cosched.workload.jobs import Workload
-from cosched.workload.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
-from cosched.workload.pairing import pairs_by_window
+from cosched_sim.workload.generate import generate, hourly_rates
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
+from cosched_sim.workload.pairing import pairs_by_window
 
 MANY = 200_000
 DAY_S = 86_400

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import cosched_sim as sim
 from cosched.words.errors import InputError
-from cosched.workload.generate import generate
-from cosched.workload.jobs import Workload
-from cosched.workload.traces import with_estimates, write_swf
 from cosched_sim.flags import replay_settings
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.traces import with_estimates, write_swf
 
 
 def replayed(trace, **options):

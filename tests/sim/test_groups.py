@@ -14,12 +14,12 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.results.wording import groups_line
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Group, Pairing
 from tests.sim.exact import collected
 from tests.sim.federated import casts, played, simulated
 from tests.tiers import SEED, soaked

@@ -10,8 +10,6 @@ import pytest
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.workload.jobs import UNKNOWN, Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor
@@ -22,6 +20,8 @@ from cosched_sim.results.outcomes import add_pairs
 from cosched_sim.results.result import Jobs
 from cosched_sim.script import Action, ScriptedEvent
 from cosched_sim.what_if import WhatIf
+from cosched_sim.workload.jobs import UNKNOWN, Workload
+from cosched_sim.workload.pairing import Pairing
 
 FEW, MOST = 40, 2.5
 

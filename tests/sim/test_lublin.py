@@ -14,14 +14,14 @@ from scipy.stats import gamma, ks_2samp, kstest
 
 import cosched_sim as sim
 from cosched.cli.main import main
+from cosched.schedulers.column import Column
 from cosched.words.errors import InputError
-from cosched.workload.column import Column
-from cosched.workload.generated import read_generated
-from cosched.workload.job_log import JobLog, read_jobs
-from cosched.workload.jobs import TraceLog
-from cosched.workload.lublin import KEYS
-from cosched.workload.traces import read_trace
 from cosched_sim.flags import replay_settings
+from cosched_sim.workload.generated import read_generated
+from cosched_sim.workload.job_log import JobLog, read_jobs
+from cosched_sim.workload.jobs import TraceLog
+from cosched_sim.workload.lublin import KEYS
+from cosched_sim.workload.traces import read_trace
 from tests.tiers import seeds
 
 MANY = 200_000

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Group, Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
 
 
 def submitted(*times):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from cosched.core.protocol import Terms, Window, named_group
 from cosched.core.settings import OnMemberRequeued
 from cosched.words.errors import InputError
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing
-from cosched.workload.pairs_file import pairs_from_file, write_pairs
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Group, Pairing
+from cosched_sim.workload.pairs_file import pairs_from_file, write_pairs
 
 NAMES = ("intrepid", "eureka", "mira")
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.workload.generate import generate
-from cosched.workload.pairing import Pairing, groups_at_random
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.questions import SkippableQuestions
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.pairing import Pairing, groups_at_random
 from tests.sim.federated import simulated
 from tests.sim.test_groups import setup
 

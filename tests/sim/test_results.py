@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import cosched_sim as sim
 from cosched.core.settings import ReleaseOrder
 from cosched.words.errors import InputError
-from cosched.workload.jobs import UNKNOWN, Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.results import metrics
 from cosched_sim.results.columns import Known, csv_of, frame_of
+from cosched_sim.workload.jobs import UNKNOWN, Workload
+from cosched_sim.workload.pairing import Pairing
 
 
 def ints(*values: int) -> np.ndarray:

@@ -3,10 +3,10 @@ import gzip
 import pytest
 
 from cosched.words.errors import InputError
-from cosched.workload.log_options import LogOptions
-from cosched.workload.traces import clean, read_trace
-from cosched.workload.traces.accounting import read_accounting
-from cosched.workload.traces.opening import Block
+from cosched_sim.workload.log_options import LogOptions
+from cosched_sim.workload.traces import clean, read_trace
+from cosched_sim.workload.traces.accounting import read_accounting
+from cosched_sim.workload.traces.opening import Block
 
 # Shaped like the logs that the two systems write; the names are made up.
 COBALT = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.workload.traces import clean, left_out_messages, machine_nodes, read_trace, write_swf
+from cosched_sim.workload.traces import clean, left_out_messages, machine_nodes, read_trace, write_swf
 
 # File, processors per node: jobs in the file, nodes, jobs kept, jobs left out for want of a run time; then
 # over the kept jobs the sums of run, of run cut at the request, and of nodes.

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
-from cosched.workload.jobs import TraceLog
-from cosched.workload.traces import REASONS, clean, left_out_messages, machine_nodes
+from cosched_sim.workload.jobs import TraceLog
+from cosched_sim.workload.traces import REASONS, clean, left_out_messages, machine_nodes
 
 NAMES = ("job_id", "submit", "run", "allocated", "requested_procs", "requested_time")
 

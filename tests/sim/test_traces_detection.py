@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from cosched.words.errors import InputError
-from cosched.workload.log_options import LogOptions
-from cosched.workload.traces import FORMATS, read_trace
+from cosched_sim.workload.log_options import LogOptions
+from cosched_sim.workload.traces import FORMATS, read_trace
 
 SWF_ROW = "1 0 5 100 8 -1 -1 16 3600 -1 1 7 3 -1 2 -1 -1 -1\n"
 NO_HEADER = (
@@ -117,13 +117,13 @@ def test_an_unknown_format():
 
 
 def test_standard_input():
-    code = "from cosched.workload.traces import read_trace; log = read_trace('-'); print(log.source, len(log))"
+    code = "from cosched_sim.workload.traces import read_trace; log = read_trace('-'); print(log.source, len(log))"
     done = subprocess.run([sys.executable, "-c", code], input=SWF_ROW, capture_output=True, text=True, check=True)
     assert done.stdout == "standard input 1\n"
 
 
 def test_importing_the_readers_is_cheap():
     heavy = "{'polars', 'pandas', 'numba', 'pydantic'}"
-    code = f"import sys, cosched.workload.traces; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, cosched_sim.workload.traces; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

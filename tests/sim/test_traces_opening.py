@@ -9,9 +9,9 @@ import pytest
 import zstandard
 
 from cosched.words.errors import InputError
-from cosched.workload.traces import opening
-from cosched.workload.traces.notes import Notes
-from cosched.workload.traces.opening import read_blocks
+from cosched_sim.workload.traces import opening
+from cosched_sim.workload.traces.notes import Notes
+from cosched_sim.workload.traces.opening import read_blocks
 
 ZSTD = zstandard.ZstdCompressor(write_checksum=True)  # as the command writes it
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": ZSTD.compress}

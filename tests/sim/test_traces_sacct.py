@@ -3,10 +3,10 @@ import json
 import pytest
 
 from cosched.words.errors import InputError
-from cosched.workload.log_options import LogOptions
-from cosched.workload.traces import clean, read_trace
-from cosched.workload.traces.opening import Block
-from cosched.workload.traces.sacct import read_sacct
+from cosched_sim.workload.log_options import LogOptions
+from cosched_sim.workload.traces import clean, read_trace
+from cosched_sim.workload.traces.opening import Block
+from cosched_sim.workload.traces.sacct import read_sacct
 
 LOG = """\
 JobID|JobIDRaw|User|Submit|Start|End|Elapsed|NNodes|ReqNodes|NCPUS|Timelimit|State|JobName

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.workload.jobs import Workload
-from cosched.workload.traces import cut, offered_load, read_trace, scale, scale_to_load, shift, write_swf
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.traces import cut, offered_load, read_trace, scale, scale_to_load, shift, write_swf
 
 
 def workload_of(submits, run=10, nodes=2):

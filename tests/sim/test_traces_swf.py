@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
-from cosched.workload.log_options import LogOptions
-from cosched.workload.traces.opening import Block
-from cosched.workload.traces.swf import COLUMNS, read_swf
+from cosched_sim.workload.log_options import LogOptions
+from cosched_sim.workload.traces.opening import Block
+from cosched_sim.workload.traces.swf import COLUMNS, read_swf
 
 GOOD = ["1", "0", "5", "100", "8", "-1", "-1", "16", "3600", "-1", "1", "7", "3", "-1", "2", "-1", "-1", "-1"]
 

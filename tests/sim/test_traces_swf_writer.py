@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.workload.jobs import TraceLog, Workload
-from cosched.workload.traces import read_trace, write_swf
+from cosched_sim.workload.jobs import TraceLog, Workload
+from cosched_sim.workload.traces import read_trace, write_swf
 
 NAMES = ("job_id", "submit", "wait", "run", "allocated", "requested_procs", "requested_time", "status", "user")
 

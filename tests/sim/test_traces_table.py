@@ -5,14 +5,15 @@ import pytest
 from click.testing import CliRunner
 
 from cosched.cli.main import main
+from cosched.schedulers.column import UNKNOWN, Column
+from cosched.schedulers.kind import stated
 from cosched.words.errors import InputError
-from cosched.workload.column import UNKNOWN, Column
-from cosched.workload.columns import stated, taken
-from cosched.workload.log_options import LogOptions
-from cosched.workload.traces import read_trace
-from cosched.workload.traces.opening import Block
-from cosched.workload.traces.table import read_table
-from cosched.workload.traces.table_writer import write_table
+from cosched_sim.workload.columns import taken
+from cosched_sim.workload.log_options import LogOptions
+from cosched_sim.workload.traces import read_trace
+from cosched_sim.workload.traces.opening import Block
+from cosched_sim.workload.traces.table import read_table
+from cosched_sim.workload.traces.table_writer import write_table
 
 TABLE = """\
 Submit, job_id,run,nodes,requested,user,wait,color

@@ -5,9 +5,9 @@ from types import FrameType
 
 import pytest
 
-from cosched.workload.generate import generate
-from cosched.workload.pairing import pairs_by_fraction
 from cosched_sim.engine import Engine
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.pairing import pairs_by_fraction
 from tests.bench.bench import COMBINATIONS, EUREKA, INTREPID, setup
 
 MOST = {"none": 65, "HH": 1500, "YY": 425, "MM": 1130}  # calls for a job, by the two schemes

@@ -10,8 +10,8 @@ import click
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
+from cosched.schedulers.column import MAX_NODES, MIN_NODES
 from cosched.words.errors import InputError
-from cosched.workload.column import MAX_NODES, MIN_NODES
 
 _PATTERN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 

@@ -13,9 +13,9 @@ from cosched.cli.client.spans import Span
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.core.scheduling.run_times import Pair
+from cosched.validation.run_times import read_run_times, read_runs, written
 from cosched.words.errors import InputError
 from cosched.words.plain_json import json_value
-from cosched.workload.run_times import read_run_times, read_runs, written
 
 if TYPE_CHECKING:
     from cosched.client import RunTime

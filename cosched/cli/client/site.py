@@ -7,8 +7,8 @@ import click
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.validation.run_times import csv_text
 from cosched.words.errors import InputError
-from cosched.workload.run_times import csv_text
 
 NUMBERS = ("bandwidth", "latency", "min_members", "seconds", "runs", "count", "total", "squares")
 NOT_SHOWN = ("runs", "stated_times")  # unless they are asked for: `cosched times` sums them up

@@ -14,6 +14,7 @@ from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, MateJobId, MateProblem, MateStatus, Named
 from cosched.core.settings import Scheme
+from cosched.schedulers.column import LEAST_NODES
 from cosched.service.clock import Clock
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
@@ -29,7 +30,6 @@ from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM, STATUS
 from cosched.service.wire.terms import write_terms
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
-from cosched.workload.column import LEAST_NODES
 from cosched_adapters.batch_system import NodeState
 
 SCHEMES = {

@@ -25,6 +25,7 @@ from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.timers import TimerEvent
+from cosched.schedulers.column import LEAST_NODES
 from cosched.schedulers.faults import blamed
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
@@ -46,7 +47,6 @@ from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.store.auditing import RefusedChanges
 from cosched.sockets.sparing_log import SparingLog
-from cosched.workload.column import LEAST_NODES
 
 _LOG = logging.getLogger(__name__)
 ASIDE = "aside"  # what the store calls the jobs that were put aside

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cosched.schedulers.column import LEAST_NODES
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.predictions import as_told, counted
 from cosched.service.store import JobRecord
-from cosched.workload.column import LEAST_NODES
 
 APPLICATION, PROBLEM_SIZE = "application", "problem_size"  # what it runs, where the domain chooses nodes for that
 QUEUE = "queue"  # of a batch system, or its partition

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.protocol import EndedBy, JobId
+from cosched.schedulers.column import LEAST_NODES
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
-from cosched.workload.column import LEAST_NODES
 
 
 class Iterations(NamedTuple):

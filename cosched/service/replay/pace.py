@@ -24,8 +24,8 @@ from cosched.v1.replay_pb2 import (
     PHASE_SUBMISSIONS,
     PHASE_TIMERS,
 )
-from cosched_adapters.replay.manager import ReplayManager
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.launcher import PlayingLauncher
+from cosched_adapters.replay_time import SharedTime
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # but news; in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long
@@ -74,7 +74,7 @@ class Lockstep:
     def __init__(
         self,
         domain: LiveDomain,
-        manager: ReplayManager,
+        manager: PlayingLauncher,
         time: SharedTime,
         outside: PacedOutside,
         calls: CallNotes,
@@ -124,7 +124,7 @@ class Lockstep:
         return done
 
     def allocations(self) -> list[tuple[Any, ...]] | None:
-        """Return what jobs had until now, see ReplayManager; None if each had the same from its start to its end."""
+        """Return what jobs had until now, see PlayingLauncher; None if each had the same from its start to its end."""
         tells = self.domain.scheduler.capabilities.allocates or self._manager.requeues
         return self._manager.allocations() if tells else None
 

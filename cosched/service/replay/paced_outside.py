@@ -25,8 +25,8 @@ from cosched.service.domain.changes import Cancel, Changes, Order, Preempt
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.outcomes import ASKING
 from cosched.service.peers.peers import CallError, PeerClients
-from cosched_adapters.replay.manager import ReplayManager
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.launcher import PlayingLauncher
+from cosched_adapters.replay_time import SharedTime
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class PacedOutside(ServiceOutside):
     Whoever has taken a turn waits for `settled`, without a pause before it. News waits for its phase (replay.proto).
     """
 
-    def __init__(self, manager: ReplayManager, time: SharedTime, *parts: Any) -> None:
+    def __init__(self, manager: PlayingLauncher, time: SharedTime, *parts: Any) -> None:
         """`parts`: the arguments of ServiceOutside."""
         super().__init__(*parts)
         self.changed: set[Domain] = set()  # whose schedules our calls have changed, or may have

@@ -15,15 +15,15 @@ from cosched.service.replay.paced_outside import CallNotes, NotingClients, Paced
 from cosched.service.replay.scripted import ScriptedChanges
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
+from cosched_adapters.launcher import PlayingLauncher
 from cosched_adapters.manager import SettingError
-from cosched_adapters.replay.manager import ReplayManager
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.replay_time import SharedTime
 
 
 class Replay:
     """The replay of one domain's trace."""
 
-    def __init__(self, manager: ReplayManager, peers: Collection[Domain]) -> None:
+    def __init__(self, manager: PlayingLauncher, peers: Collection[Domain]) -> None:
         """SettingError if jobs have mates on a domain that is not among `peers`."""
         unknown = {peer for job in manager.jobs if job.named for peer in job.named.others} - set(peers)
         if unknown:
@@ -65,4 +65,4 @@ class Replay:
 
 def replay_of(manager: object, peers: Collection[Domain]) -> Replay | None:
     """Return the replay of this manager; None if it is another kind of manager."""
-    return Replay(manager, peers) if isinstance(manager, ReplayManager) else None
+    return Replay(manager, peers) if isinstance(manager, PlayingLauncher) else None

@@ -12,7 +12,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.replay.submissions import Submissions
 from cosched.service.wire.fields import FieldError
 from cosched.v1 import replay_pb2 as wire
-from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.launcher import PlayingLauncher
 
 CANCELS: Mapping[int, EndedBy] = {
     wire.JOB_CHANGE_CANCELLED: EndedBy.OWNER,
@@ -26,7 +26,7 @@ class ScriptedChanges:
     def __init__(
         self,
         domain: LiveDomain,
-        manager: ReplayManager,
+        manager: PlayingLauncher,
         submissions: Submissions,
         settled: Callable[[], Awaitable[None]],
     ) -> None:

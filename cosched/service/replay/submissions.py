@@ -16,7 +16,7 @@ from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
-    from cosched_adapters.replay.trace import TraceJob
+    from cosched_adapters.launcher import TraceJob
 
 OWNER = "replay"  # of all jobs
 NOTHING = JobScript(b"", (), "/", {})

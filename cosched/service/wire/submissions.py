@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cosched.core.protocol import NO_TERMS, Named, Terms, named_group, named_mate
+from cosched.schedulers.column import LEAST_NODES
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import MAX_JOB_ID, FieldError, check_domain, check_job, check_text
 from cosched.service.wire.group_messages import read_at, read_windows
@@ -13,7 +14,6 @@ from cosched.service.wire.terms import read_terms
 from cosched.v1 import domain_pb2, job_pb2, machines_pb2
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
-from cosched.workload.column import LEAST_NODES
 
 MAX_NAME = 256
 MAX_WORD = 32768  # characters of an argument, a variable, a path

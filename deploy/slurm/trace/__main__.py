@@ -13,11 +13,11 @@ from pathlib import Path
 from cosched.client import ClientError
 from cosched.validation.durations import parse_seconds
 from cosched.words.errors import InputError
-from cosched.workload.traces import offered_load
 from cosched_papers.studies.tang2011.logs import Log, read_log
 from cosched_sim.combinations import combinations
 from cosched_sim.flags import parse_domain
 from cosched_sim.results.output import RunInfo, write_run
+from cosched_sim.workload.traces import offered_load
 from deploy.slurm.lab import LabError
 from deploy.slurm.lab.laboratory import NAMES
 from deploy.slurm.trace.comparison import Comparison, compare, explanation, table

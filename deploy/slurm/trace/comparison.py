@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cosched.workload.jobs import Ints
 from cosched_sim.results.result import DomainResult, ReplayResult
+from cosched_sim.workload.jobs import Ints
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.pace import PHASES, Overhead, overhead, paced
 from deploy.slurm.trace.playing import Play

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from cosched.words.errors import InputError
-from cosched.workload import traces
-from cosched.workload.jobs import Ints, Workload
-from cosched.workload.pairing import Pairing, pairs_by_window
 from cosched_papers.studies.tang2011.logs import Log
+from cosched_sim.workload import traces
+from cosched_sim.workload.jobs import Ints, Workload
+from cosched_sim.workload.pairing import Pairing, pairs_by_window
 
 LEAST_RUN = 0.3  # seconds of the clusters that a job runs at least: Slurm's own work for a job takes about 0.1 s
 LIMIT_STEP = 60  # seconds: Slurm's time limits are whole minutes

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cosched.workload.jobs import Ints, Workload
 from cosched_sim.results.result import DomainResult, ReplayResult
+from cosched_sim.workload.jobs import Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, simulate

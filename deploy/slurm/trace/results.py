@@ -9,11 +9,11 @@ import numpy as np
 
 from cosched.core.job import JobState
 from cosched.validation.schemes import SchemeChoice
-from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from cosched_sim.configuration import Domain, ReplayConfig, replay_config
 from cosched_sim.replaying import Replay
 from cosched_sim.results.outcomes import add_pairs
 from cosched_sim.results.result import DomainResult, Jobs, ReplayResult
+from cosched_sim.workload.jobs import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played
 

@@ -15,19 +15,19 @@ from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import ReleaseOrder
-from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
+from cosched.schedulers.column import LEAST_NODES, Column
+from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind, stated
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 from cosched.words.quantities import count, duration
-from cosched.workload.column import LEAST_NODES, Column
 from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched_papers.fluid.share import GATHERS
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.workload.columns import Columns
-    from cosched.workload.jobs import Ints, Workload
     from cosched_papers.fluid.machine import FluidJobs
+    from cosched_sim.workload.columns import Columns
+    from cosched_sim.workload.jobs import Ints, Workload
 
 NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated"
 MODELS = ("linear", "parabolic")
@@ -145,8 +145,8 @@ class FluidKind(SchedulerKind):
         return least, model, cost, data
 
     def complete(self, keys: FluidKeys, columns: Columns, nodes: Ints) -> Columns:
-        from cosched.workload.columns import least_nodes, stated
-        from cosched.workload.jobs import LEAST
+        from cosched_sim.workload.columns import least_nodes
+        from cosched_sim.workload.jobs import LEAST
 
         count = len(nodes)
         return {
@@ -157,8 +157,8 @@ class FluidKind(SchedulerKind):
         }
 
     def jobs(self, keys: FluidKeys, workload: Workload, nodes: int) -> FluidJobs:  # noqa: ARG002
-        from cosched.workload.jobs import LEAST
         from cosched_papers.fluid.machine import FluidJobs, check_jobs
+        from cosched_sim.workload.jobs import LEAST
 
         jobs = FluidJobs(
             submit=workload.submit,
@@ -218,13 +218,13 @@ class FluidKind(SchedulerKind):
 
 
 def _read_whole(text: str) -> int:
-    from cosched.workload.traces.values import whole
+    from cosched_sim.workload.traces.values import whole
 
     return whole(text)
 
 
 def _read_seconds(text: str) -> int:
-    from cosched.workload.traces.values import seconds
+    from cosched_sim.workload.traces.values import seconds
 
     return seconds(text)
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.schedulers.column import Column
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
-from cosched.workload.column import Column
 from cosched_papers.heterogeneous.jobs import Classed, Priority
 from cosched_papers.heterogeneous.settings import CAPABILITIES, Algorithm, HeterogeneousSettings
 from cosched_papers.heterogeneous.site_files import read_site, read_times
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.workload.jobs import Workload
     from cosched_papers.heterogeneous.scheduler import Heterogeneous
+    from cosched_sim.workload.jobs import Workload
 
 
 JOB_CLASS = Column("job_class", str, help="its class, which says how long it runs on which machine", whole=False)

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.validation.mistakes import KeyedError, first_mistake, key_shown, no_such_key
+from cosched.validation.run_times import read_run_times
 from cosched.validation.text import shown
 from cosched.validation.toml import read_toml
 from cosched.validation.types import DomainName, Seconds, Settings, Switch, Whole
 from cosched.words.errors import InputError
-from cosched.workload.run_times import read_run_times
 from cosched_papers.heterogeneous.site import Cluster, ExpectedTimes, Interconnect, Machine, Restricted, Site
 
 Name = DomainName

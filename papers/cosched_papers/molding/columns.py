@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from cosched.schedulers.column import MAX_NODES, MIN_NODES, UNKNOWN, Column
 from cosched.validation.text import shown
-from cosched.workload.column import MAX_NODES, MIN_NODES, UNKNOWN, Column
 from cosched_papers.molding.curves import MILLIONTHS, Downey, Measured
 from cosched_papers.molding.jobs import Moldable
 
@@ -50,7 +50,7 @@ def moldable(
 
 
 def _read_nodes(text: str) -> int:
-    from cosched.workload.traces.values import whole
+    from cosched_sim.workload.traces.values import whole
 
     if (nodes := whole(text)) < 1:
         raise ValueError(f"{shown(text)} is below 1")
@@ -58,7 +58,7 @@ def _read_nodes(text: str) -> int:
 
 
 def _read_millionths(text: str) -> int:
-    from cosched.workload.traces.values import number
+    from cosched_sim.workload.traces.values import number
 
     if not 0 <= number(text) <= MILLIONTHS:
         raise ValueError(f"{shown(text)} is not a number from 0 to {MILLIONTHS:,}")

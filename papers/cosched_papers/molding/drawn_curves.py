@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.workload.jobs import Workload
 from cosched_papers.molding.curves import MILLIONTHS, Downey, half_up
 from cosched_papers.molding.kernels.sizes import downey_speed_up
+from cosched_sim.workload.jobs import Workload
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.schedulers.column import UNKNOWN
 from cosched.validation.text import shown
 from cosched.words.file_errors import reason_of
-from cosched.workload.column import UNKNOWN
 from cosched_papers.molding.columns import CURVE
 from cosched_papers.molding.curves import MILLIONTHS
 from cosched_papers.molding.future import Expected, Future
 from cosched_papers.molding.kernels.times import DAY, HALF_HOUR, HALF_HOURS, MEDIUM, SHORT
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.workload.jobs import Workload
+    from cosched_sim.workload.jobs import Workload
 
 HEADER = ["half_hour", "short", "medium", "long"]
 MEANS = ("nodes", "run", "moldable", *CURVE)  # in this order in Expected

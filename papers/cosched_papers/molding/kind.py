@@ -13,13 +13,13 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
+from cosched.schedulers.column import UNKNOWN, Column
+from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind, stated
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Backfill, Number, Settings, Whole
-from cosched.workload.column import UNKNOWN, Column
 from cosched_papers.molding.columns import BOUNDS, CURVE, TIMES, columns, moldable
 from cosched_papers.molding.curves import working_set
 from cosched_papers.molding.foreseen import learned_future, read_future
@@ -28,10 +28,10 @@ from cosched_papers.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded,
 from cosched_papers.molding.settings import CAPABILITIES, MoldingSettings, Sizing
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.workload.columns import Columns
-    from cosched.workload.jobs import Ints, Workload
     from cosched_papers.molding.cluster import Molding
     from cosched_papers.molding.machine import MoldingJobs
+    from cosched_sim.workload.columns import Columns
+    from cosched_sim.workload.jobs import Ints, Workload
 
 STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
 OFF, TRAINED, PAST = "off", "trained", "past"
@@ -53,7 +53,7 @@ def _sizes(value: object) -> object:
 
 
 def _is_drawn(trace: object) -> bool:
-    from cosched.workload.generated import is_generated
+    from cosched_sim.workload.generated import is_generated
 
     return is_generated(trace)
 
@@ -149,10 +149,11 @@ class MoldingKind(SchedulerKind):
     def _future(self, keys: MoldingKeys) -> Future | None:
         if keys.prediction != TRAINED:
             return keys.expected_by_file()
-        from cosched.workload.job_log import JobLog, read_jobs
+        from cosched_sim.workload.columns import reading_of
+        from cosched_sim.workload.job_log import JobLog, read_jobs
 
         assert isinstance(keys, JobLog)
-        reading = self.reading(keys)
+        reading = reading_of(self, keys)
         return learned_future(
             [read_jobs(keys, overrun="extend", seed=seed, has_pairs=False, reading=reading)[0] for seed in TRAINING]
         )
@@ -199,8 +200,6 @@ class MoldingKind(SchedulerKind):
 
     def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
         import numpy as np
-
-        from cosched.workload.columns import stated
 
         count = len(nodes)
         drawn = np.random.default_rng(STREAM).random(count) < float(keys.moldable_share)

@@ -78,9 +78,9 @@ def _run_live(doing: Progress) -> list[PairOfProcesses]:
 
 
 def _settings() -> Any:
-    from cosched.workload.generate import generate
-    from cosched.workload.machine_models import EUREKA, INTREPID
     from cosched_sim.configuration import Domain, ReplayConfig
+    from cosched_sim.workload.generate import generate
+    from cosched_sim.workload.machine_models import EUREKA, INTREPID
 
     domains = tuple(
         Domain(name=model.name, trace=generate(model, seed=SEED), nodes=model.nodes) for model in (INTREPID, EUREKA)
@@ -90,9 +90,9 @@ def _settings() -> Any:
 
 def _write_inputs(ready: Replay, stage: Path) -> None:
     """Write the files with which `cosched replay --compare` gives the same results."""
-    from cosched.workload.generate import swf_header
-    from cosched.workload.pairs_file import write_pairs
-    from cosched.workload.traces import write_swf
+    from cosched_sim.workload.generate import swf_header
+    from cosched_sim.workload.pairs_file import write_pairs
+    from cosched_sim.workload.traces import write_swf
 
     names = [domain.name for domain in ready.config.domains]
     for name, workload, nodes in zip(names, ready.workloads, ready.nodes, strict=True):

@@ -10,11 +10,11 @@ import click
 
 from cosched.validation.durations import parse_window
 from cosched.words.errors import InputError
-from cosched.workload.log_options import RUNS, LogOptions, check_timezone, parse_columns, parse_partition_limit
+from cosched_sim.workload.log_options import RUNS, LogOptions, check_timezone, parse_columns, parse_partition_limit
 
 if TYPE_CHECKING:
-    from cosched.workload.column import Column
-    from cosched.workload.jobs import TraceLog, Workload
+    from cosched.schedulers.column import Column
+    from cosched_sim.workload.jobs import TraceLog, Workload
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Bounds = tuple[int | None, int | None]
@@ -111,7 +111,7 @@ class Source:
 
     def workload(self) -> Workload:
         """Return the jobs that the machine can run; a machine of unknown size is as large as its largest job."""
-        from cosched.workload.traces import clean
+        from cosched_sim.workload.traces import clean
 
         largest = int(max(self.log.requested_procs.max(), self.log.allocated.max(), 1))
         return clean(self.log, self.nodes or largest, self.procs_per_node, self.overrun)
@@ -131,8 +131,8 @@ def read(
 
     `more`: see `read_table`. `options`: those of a LogOptions, None where not given.
     """
-    from cosched.workload import traces
-    from cosched.workload.generated import is_generated
+    from cosched_sim.workload import traces
+    from cosched_sim.workload.generated import is_generated
 
     if is_generated(path):
         log = drawn(path, 0)
@@ -150,7 +150,7 @@ def read(
 
 def drawn(trace: str, seed: int) -> TraceLog:
     """Draw the jobs of a trace that is not a file; InputError."""
-    from cosched.workload.generated import parse_generated, read_generated
+    from cosched_sim.workload.generated import parse_generated, read_generated
 
     try:
         parse_generated(trace)

@@ -11,15 +11,15 @@ import click
 
 from cosched import __version__
 from cosched.cli.output.terminal import progress, say, show, show_json
+from cosched.schedulers.column import UNKNOWN
 from cosched.words.errors import InputError
-from cosched.workload.column import UNKNOWN
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched_sim.commands.reading import Source, drawn, read, reading_options
 from cosched_sim.flags import replay_settings
 
 if TYPE_CHECKING:
-    from cosched.workload.column import Column
-    from cosched.workload.jobs import TraceLog, Workload
+    from cosched.schedulers.column import Column
+    from cosched_sim.workload.jobs import TraceLog, Workload
 
 DAY_S = 86_400
 MOST_DAYS = 10**6
@@ -44,7 +44,7 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 
     Of several logs it also says whether one's jobs are all submitted before or after those of the others.
     """
-    from cosched.workload.traces.facts import facts
+    from cosched_sim.workload.traces.facts import facts
 
     sources = [read(path, **reading) for path in paths]
     workloads = [source.workload() for source in sources]
@@ -86,7 +86,7 @@ def convert(path: str, target: str, clean: bool, scale: str | None, load: str | 
 
 
 def _cleaned(source: Source) -> Workload:
-    from cosched.workload.traces import left_out_messages
+    from cosched_sim.workload.traces import left_out_messages
 
     workload = source.workload()
     for message in left_out_messages(workload):
@@ -95,7 +95,7 @@ def _cleaned(source: Source) -> Workload:
 
 
 def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: str | None) -> TraceLog | Workload:
-    from cosched.workload import traces
+    from cosched_sim.workload import traces
 
     if scale is None and load is None:
         return jobs
@@ -136,9 +136,9 @@ def generate(
     a domain can be, with all its settings, such as fitted:sp2.swf.gz/jobs=5000/load=0.65, generated:gauss/jobs=300 or
     generated:lublin/nodes=256.
     """
-    from cosched.workload.generate import generate, swf_header
-    from cosched.workload.generated import is_generated
-    from cosched.workload.machine_models import MODELS
+    from cosched_sim.workload.generate import generate, swf_header
+    from cosched_sim.workload.generated import is_generated
+    from cosched_sim.workload.machine_models import MODELS
 
     if is_generated(machine):
         if (jobs, days, utilisation) != (None, None, None):
@@ -164,15 +164,15 @@ def _columns(target: str) -> Mapping[str, Column]:
 
 
 def _is_table(target: str) -> bool:
-    from cosched.workload.traces.table_writer import ENDINGS
+    from cosched_sim.workload.traces.table_writer import ENDINGS
 
     return target.endswith(ENDINGS)
 
 
 def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) -> None:
-    from cosched.workload.traces import write_swf
-    from cosched.workload.traces.table_writer import write_table
     from cosched_sim.results.staging import writing
+    from cosched_sim.workload.traces import write_swf
+    from cosched_sim.workload.traces.table_writer import write_table
 
     with writing(target):
         if _is_table(target):
@@ -192,9 +192,9 @@ def pair(target: str, domains: tuple[str, ...], config: str | None, **options: A
 
     The domains are given as to `cosched replay`, which makes the same pairs with --pairs OUT.
     """
-    from cosched.workload.pairs_file import write_pairs
     from cosched_sim.replaying import pair_jobs, read_machine
     from cosched_sim.results.staging import writing
+    from cosched_sim.workload.pairs_file import write_pairs
 
     settings = replay_settings(domains, config, **options)
     if settings.pair_window is None and settings.pair_fraction is None:

@@ -13,8 +13,8 @@ from cosched.core.scheduling.batch.kernels.iteration import iterate
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import AT_DOMAIN, AT_ROW, NEVER, NOW, Tables
-from cosched.workload.jobs import UNKNOWN
 from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results
+from cosched_sim.workload.jobs import UNKNOWN
 from cosched_sim.world import World
 
 

@@ -21,9 +21,7 @@ from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
-from cosched.workload.allocations import Runs
-from cosched.workload.jobs import UNKNOWN
-from cosched_adapters.replay.trace import TraceJob
+from cosched_adapters.launcher import TraceJob
 from cosched_sim.batch_domain import ENDS
 from cosched_sim.federation.mates_only import MatesOnly
 from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns
@@ -31,6 +29,8 @@ from cosched_sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched_sim.link import Link, Untold
 from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import RESIZED, Story, told_of_call
+from cosched_sim.workload.allocations import Runs
+from cosched_sim.workload.jobs import UNKNOWN
 
 
 class CorePlayer:

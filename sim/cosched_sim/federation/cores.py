@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from cosched.core.protocol import Domain, Named
-from cosched.workload.pairing import Pairing
-from cosched_adapters.replay.trace import trace_jobs
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.link import Link
+from cosched_sim.replay_manager.trace import trace_jobs
 from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story
+from cosched_sim.workload.pairing import Pairing
 
 Player = TypeVar("Player", bound=CorePlayer)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cosched.core.protocol import Domain
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.replay_time import SharedTime
 from cosched_sim.federation.live_player import LivePlayer
 from cosched_sim.federation.player import Phase
 

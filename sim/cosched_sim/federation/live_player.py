@@ -14,10 +14,10 @@ from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.words.error_details import error_info
-from cosched.workload.allocations import Allocations
-from cosched.workload.jobs import UNKNOWN
 from cosched_sim.federation.player import ALL, EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched_sim.script import NoScript, Script
+from cosched_sim.workload.allocations import Allocations
+from cosched_sim.workload.jobs import UNKNOWN
 
 INSTANTS = ("next_completion", "next_timer", "next_submission")
 PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant

@@ -12,9 +12,9 @@ import numpy as np
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
-from cosched.workload.allocations import Allocations
-from cosched.workload.jobs import UNKNOWN, Ints
 from cosched_sim.holds_and_yields import Holds, Yields
+from cosched_sim.workload.allocations import Allocations
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 
 class Phase(IntEnum):

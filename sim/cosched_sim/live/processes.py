@@ -13,12 +13,12 @@ from typing import Any
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
-from cosched.workload.pairs_file import write_pairs
 from cosched_sim.configuration import Domain
 from cosched_sim.federation.live_player import LivePlayer
 from cosched_sim.live.local_process import LocalProcess, free_ports
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
+from cosched_sim.workload.pairs_file import write_pairs
 
 TIME = "time"  # the file that holds the virtual time
 LONGEST_CALL = 300  # seconds: a slow call on a busy host must not count as unanswered

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
-from cosched.workload.pairing import Pairing
-from cosched_adapters.replay.time import SharedTime
+from cosched_adapters.replay_time import SharedTime
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.live_link import LiveLink
@@ -23,6 +22,7 @@ from cosched_sim.replaying import Replay, setup_of
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.what_if import WhatIf
+from cosched_sim.workload.pairing import Pairing
 
 
 class LiveReplay(Replay):

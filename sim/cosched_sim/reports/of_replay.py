@@ -8,7 +8,6 @@ from typing import Any
 
 from cosched.schedulers.loading import kind_told_by
 from cosched.words.quantities import count, duration, number, percent
-from cosched.workload.traces import REASONS
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.replay_figures import (
     coscheduling_figures,
@@ -29,6 +28,7 @@ from cosched_sim.results.wording import (
     pairs_line,
     warnings,
 )
+from cosched_sim.workload.traces import REASONS
 
 WAITS = (
     "The wait of a job is from its submission to its start; its slowdown is wait and run time over run time (bounded: "

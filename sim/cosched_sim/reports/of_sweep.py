@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from cosched.words.quantities import count
-from cosched.workload.traces import REASONS
 from cosched_sim.reports.figures.sweep_figures import (
     LOST,
     MOST_FIGURES,
@@ -23,6 +22,7 @@ from cosched_sim.reports.page import Page, Section, Table, write_page
 from cosched_sim.results.estimate import Estimate, shown, signed
 from cosched_sim.sweeps.differences import comparison
 from cosched_sim.sweeps.sweeping import Swept, read_swept
+from cosched_sim.workload.traces import REASONS
 
 TEXT = """Means over the replications with their 95 % intervals (Student's t). In each replication all places in the \
 grid see the same drawn traces and pairs, so their differences are less uncertain than each of them.

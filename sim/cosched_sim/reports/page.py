@@ -17,8 +17,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cosched import look
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.reports.figures.figure import write_figure
+from cosched_sim.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     from cosched_sim.reports.figures.figure import Figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 if TYPE_CHECKING:
     import polars

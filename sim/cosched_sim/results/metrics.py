@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.workload.jobs import UNKNOWN, Ints
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from cosched.core.job import JobState
-from cosched.workload.jobs import UNKNOWN, Ints, Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.configuration import Domain
 from cosched_sim.federation.player import Results
 from cosched_sim.results.result import DomainResult, Jobs
+from cosched_sim.workload.jobs import UNKNOWN, Ints, Workload
+from cosched_sim.workload.pairing import Pairing
 
 
 def domain_result(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from cosched import __version__
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.results.columns import MANY, Table, csv_of
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.results.staging import SUMMARY, staged
+from cosched_sim.workload.traces.atomic import replacing
 
 ROWS_AT_ONCE = 16_384  # jobs.csv is written in parts, so that a long trace needs no second copy in memory
 

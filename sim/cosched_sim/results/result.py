@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from cosched.core.job import JobState
 from cosched.schedulers.kind import Ended
 from cosched.words.plain_json import json_value
-from cosched.workload.allocations import AllocationEnd, Allocations, no_allocations
-from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
-from cosched.workload.pairing import TOGETHER, Pairing
 from cosched_sim.configuration import Domain
 from cosched_sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched_sim.results import metrics
 from cosched_sim.results.columns import Known, Table, frame_of
+from cosched_sim.workload.allocations import AllocationEnd, Allocations, no_allocations
+from cosched_sim.workload.jobs import UNKNOWN, Ints, JobIds, Workload
+from cosched_sim.workload.pairing import TOGETHER, Pairing
 
 if TYPE_CHECKING:
     import polars

@@ -8,7 +8,7 @@ from typing import Any
 from cosched.schedulers.loading import kind_told_by
 from cosched.validation.schemes import in_words
 from cosched.words.quantities import count, duration
-from cosched.workload.traces import REASONS
+from cosched_sim.workload.traces import REASONS
 
 Summary = Mapping[str, Any]
 

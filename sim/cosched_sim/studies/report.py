@@ -9,11 +9,11 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.reports.page import FIGURES, REPORT, Page, Section, Tile, write_page
 from cosched_sim.studies.tables import in_markdown
 from cosched_sim.studies.verdicts import LEAST, inconclusive
 from cosched_sim.sweeps.storage import RESULTS
+from cosched_sim.workload.traces.atomic import replacing
 
 PAGE, TABLES = "results.md", "tables"
 FIRST = ("Asked", "Found", "Agrees", "Does not, and why", "For a site")  # what the five first sentences say

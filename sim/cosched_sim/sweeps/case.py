@@ -83,7 +83,7 @@ def _replayed(settings: Mapping[str, Any]) -> ReplayResult:
 
 
 def _measures(result: ReplayResult) -> Iterator[tuple[str, int | float | None]]:
-    from cosched.workload.traces import REASONS
+    from cosched_sim.workload.traces import REASONS
 
     summary = result.summary()
     for name, domain in summary["domains"].items():

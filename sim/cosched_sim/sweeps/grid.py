@@ -11,12 +11,12 @@ from typing import Any
 
 from cosched.validation.mistakes import no_such_key
 from cosched.validation.schemes import SchemeChoice
-from cosched.workload.generated import is_generated
 from cosched_sim.combinations import COSCHEDULING, letter_of
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.flags import in_folder
 from cosched_sim.sweeps.case import Case, Label
 from cosched_sim.sweeps.files import FILE_KEYS
+from cosched_sim.workload.generated import is_generated
 
 SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
 NO_COSCHEDULING = "none"  # one of its values; the others have a letter for each domain

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.words.errors import InputError
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.sweeps.case import CASE, ERROR, Row
+from cosched_sim.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

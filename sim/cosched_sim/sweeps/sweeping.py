@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.words.errors import InputError
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.sweeps.averages import all_averages
 from cosched_sim.sweeps.case import CASE, ERROR
 from cosched_sim.sweeps.differences import all_differences, comparison
@@ -17,6 +16,7 @@ from cosched_sim.sweeps.grid import Sweep
 from cosched_sim.sweeps.running import run_cases
 from cosched_sim.sweeps.storage import RESULTS
 from cosched_sim.sweeps.workers import Workers
+from cosched_sim.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from cosched.core.allocation import Table
-from cosched.workload.jobs import LEAST, Workload
 from cosched_papers.fluid.kind import FLUID
 from cosched_papers.fluid.machine import FluidJobs
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.playing import Run
 from cosched_sim.story import StoryLog
 from cosched_sim.telling import RESIZED
+from cosched_sim.workload.jobs import LEAST, Workload
 from tests.papers.fluid.test_fluid_trace import settings as fluid_settings
 from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid

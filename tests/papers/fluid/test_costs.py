@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from cosched.workload.applications import GAUSS, SEQUENCES, STENCIL
 from cosched_papers.fluid.costs import (
     BROADCAST,
     ONE_D,
@@ -23,6 +22,7 @@ from cosched_papers.fluid.costs import (
     exec_time,
     ideal,
 )
+from cosched_sim.workload.applications import GAUSS, SEQUENCES, STENCIL
 
 ETHERNET = Network(latency=1.0, per_byte=0.00009)  # 4.1: "the cost of shipping M bytes ... approximately: 1 + .00009M"
 

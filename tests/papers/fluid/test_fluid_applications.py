@@ -7,12 +7,12 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from cosched.workload.applications import APPLICATIONS, PROCESSORS, ApplicationTrace
-from cosched.workload.columns import least_nodes
-from cosched.workload.generated import parse_generated
-from cosched.workload.jobs import UNKNOWN
 from cosched_papers.fluid.machine import FluidJobs, FluidTrace
 from cosched_papers.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched_sim.workload.applications import APPLICATIONS, PROCESSORS, ApplicationTrace
+from cosched_sim.workload.columns import least_nodes
+from cosched_sim.workload.generated import parse_generated
+from cosched_sim.workload.jobs import UNKNOWN
 
 LOW_IMPACT = FluidSettings(PROCESSORS, Harvesting.LOW_IMPACT, Distribution.FAVOR_RUNNING)
 MOLDABLE = FluidSettings(PROCESSORS, resizes=False)

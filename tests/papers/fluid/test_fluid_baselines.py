@@ -7,10 +7,10 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.workload.jobs import Workload
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.workload.jobs import Workload
 from tests.reference.fluid import Machine
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds

@@ -8,13 +8,13 @@ from random import Random
 import numpy as np
 
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.workload.allocations import AllocationEnd
-from cosched.workload.jobs import Workload
 from cosched_papers.heterogeneous.jobs import Classed, Priority
 from cosched_papers.heterogeneous.kind import HETEROGENEOUS
 from cosched_papers.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched_papers.heterogeneous.site import Cluster, Machine, Site
 from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.workload.allocations import AllocationEnd
+from cosched_sim.workload.jobs import Workload
 from tests.papers.heterogeneous.tables import random_site
 from tests.reference.heterogeneous import C, M, RefDomain, RefJob, RefSite
 from tests.sim.schedulers.together import played

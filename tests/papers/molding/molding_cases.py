@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cosched.core.settings import CoschedulingSettings
-from cosched.workload.jobs import Workload
 from cosched_papers.molding.curves import Downey, Measured
 from cosched_papers.molding.jobs import Moldable
 from cosched_papers.molding.kind import MOLDING, molded
 from cosched_papers.molding.settings import MoldingSettings
 from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.workload.jobs import Workload
 
 NO_MATES = CoschedulingSettings()
 

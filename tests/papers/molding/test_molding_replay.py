@@ -8,13 +8,13 @@ import pytest
 
 import cosched_sim as sim
 from cosched.words.errors import InputError
-from cosched.workload.jobs import Workload
-from cosched.workload.traces.table_writer import write_table
 from cosched_papers.molding.foreseen import learned_future
 from cosched_papers.molding.future import Expected
 from cosched_sim.flags import replay_settings
 from cosched_sim.replaying import read_machine
 from cosched_sim.results.output import RunInfo, write_run
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.traces.table_writer import write_table
 
 LOG = """job_id,submit,run,nodes,moldable
 1,0,100,8,1

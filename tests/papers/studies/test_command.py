@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cosched.workload import traces
-from cosched.workload.generate import generate
 from cosched_papers.studies.tang2011.claims import claims
 from cosched_papers.studies.tang2011.comparisons import statements
+from cosched_sim.workload import traces
+from cosched_sim.workload.generate import generate
 from tests.browser import opened
 
 FIGURES = {f"figure-{number:02}" for number in range(3, 11)}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from cosched.words.errors import InputError
-from cosched.workload import traces
-from cosched.workload.generate import generate
-from cosched.workload.jobs import TraceLog
 from cosched_papers.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
+from cosched_sim.workload import traces
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import TraceLog
 
 DAY_S = 86_400
 

@@ -10,8 +10,8 @@ from cosched.schedulers.batch import BATCH
 from cosched.schedulers.loading import kinds
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
-from cosched.workload.log_options import LogOptions
 from cosched_sim.flags import parse_domain, replay_settings
+from cosched_sim.workload.log_options import LogOptions
 
 NONE = {
     "pairs": None,

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cosched.workload.traces import clean, machine_nodes, read_trace
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace
 from tests.cli.conftest import hourly, swf
 
 CSV = "job_id,submit,run,nodes,requested,user\none,0,100,2,300,ann\ntwo,50,80,4,60,bob\nthree,60,0,4,60,bob\n"

@@ -13,12 +13,12 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.script import ScriptedEvent
 from cosched_sim.what_if import WhatIf
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
 
 Jobs = dict[str, tuple[int, ...]]  # name -> (submit, run, nodes) or (submit, run, nodes, requested)
 

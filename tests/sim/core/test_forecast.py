@@ -18,10 +18,10 @@ from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee, forese
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.workload.jobs import Workload
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.workload.jobs import Workload
 from tests.conformance.schedulers.kinds import machine
 from tests.core.test_open_meeting_cluster import meeting
 from tests.sim.exact import POLICIES

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.script import Action
+from cosched_sim.workload.jobs import Workload
 from tests.installed import PAPERS
 from tests.sim.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
 from tests.tiers import seeds, soaked

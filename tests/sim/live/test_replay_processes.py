@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from cosched.validation.schemes import SchemeChoice
-from cosched.workload.generate import generate
-from cosched.workload.jobs import Workload
-from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.live.replaying import LiveReplay
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace, write_swf
 from tests.live.services import COMMAND, PATIENCE, wait_until
 from tests.sim.live.replays import assert_equal
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.workload.jobs import Workload
 from tests.live.loop import Loop
 from tests.sim.exact import EXPRESSION
 from tests.sim.live.replays import ThreadedReplay, assert_equal

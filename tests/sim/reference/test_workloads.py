@@ -5,9 +5,9 @@ import tomllib
 
 import pytest
 
-from cosched.workload import traces
 from cosched_sim.flags import replay_settings
 from cosched_sim.reference.suite import SUITE, Workload, known_mistakes, workloads
+from cosched_sim.workload import traces
 
 from . import slowly
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched.workload.jobs import Workload
 from cosched_sim import replay
 from cosched_sim.configuration import Domain
 from cosched_sim.results.output import RunInfo, write_run
+from cosched_sim.workload.jobs import Workload
 
 COMMAND = "cosched replay --domain 'it's \"</script><b>here</b>'"
 

@@ -8,10 +8,10 @@ import numpy as np
 import polars
 
 import cosched_sim as sim
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
 from cosched_sim.reports.run import Run, RunDomain, read_run
 from cosched_sim.results.output import RunInfo, write_run
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing
 
 Row = tuple[int, int, int]  # submit, run time, nodes
 

@@ -16,8 +16,6 @@ from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.kind import SchedulerKind
-from cosched.workload.allocations import AllocationEnd, Allocations
-from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.core_player import CorePlayer
@@ -27,6 +25,8 @@ from cosched_sim.playing import Run
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.story import StoryLog
+from cosched_sim.workload.allocations import AllocationEnd, Allocations
+from cosched_sim.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import example
 
 STARTED = (JobState.RUNNING, JobState.COMPLETED)

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from cosched.workload.generate import generate
-from cosched.workload.traces import write_swf
 from cosched_sim.sweeps.case import Case, run_case
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.traces import write_swf
 from tests.sim.sweeps.small import failing, pair
 
 

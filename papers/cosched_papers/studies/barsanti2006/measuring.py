@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.workload.generated import read_generated
-from cosched.workload.jobs import Ints
 from cosched_papers.molding.kernels.times import MEDIUM, SHORT
 from cosched_papers.studies.barsanti2006.setup import ALPHA_1, DOWNEY, trace_of
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase, replayed
 from cosched_sim.sweeps.case import Row
+from cosched_sim.workload.generated import read_generated
+from cosched_sim.workload.jobs import Ints
 
 Floats = NDArray[np.floating[Any]]
 Bools = NDArray[np.bool_]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cosched.workload import traces
 from cosched_papers.studies.tang2011.logs import read_log, rows_of
 from cosched_sim.studies.study import Told
+from cosched_sim.workload import traces
 
 COUNT, QUICK_COUNT = 5, 2
 MOST_JOBS, QUICK_JOBS = 2000, 500

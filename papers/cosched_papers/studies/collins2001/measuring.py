@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from cosched.core.settings import CoschedulingSettings
-from cosched.workload.jobs import Workload
 from cosched_papers.heterogeneous.algorithms import ALGORITHMS
 from cosched_papers.heterogeneous.calls import CANNOT, Call, Ints, Placement, total
 from cosched_papers.heterogeneous.jobs import Classed, Priority
@@ -24,6 +23,7 @@ from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase
 from cosched_sim.sweeps.case import Row
+from cosched_sim.workload.jobs import Workload
 
 # Measures
 SJS_CPU, PJS_CPU, RATIO, PARALLEL = "SJS (ms)", "PJS (ms)", "PJS / SJS", "jobs on clusters"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cosched.workload.jobs import UNKNOWN
 from cosched_papers.studies.meet import measuring
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase, replayed
 from cosched_sim.sweeps.case import Row
+from cosched_sim.workload.jobs import UNKNOWN
 
 # Of a machine; their columns are called "MACHINE MEASURE". "Total": from submission to end.
 TOTAL, PAIRED_TOTAL, RESIZES = "unpaired total", "paired total", "changes of size per job"

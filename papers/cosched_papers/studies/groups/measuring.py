@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN
-from cosched.workload.pairing import Group, Pairing, paired
 from cosched_papers.studies.groups.setup import CLASSES, under
 from cosched_papers.studies.meet.measuring import MINUTE, spread
 from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.studies.cases import StudyCase, on_same_jobs
 from cosched_sim.sweeps.case import Row
+from cosched_sim.workload.jobs import UNKNOWN
+from cosched_sim.workload.pairing import Group, Pairing, paired
 
 # Of the groups, as they were drawn; also where their jobs are in pairs, or not coscheduled.
 GROUP_WAIT = "group wait"  # from the last submission to the start of the member that starts last

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from cosched_papers.studies.meet.schemes import under
 from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.metrics import Bools, Floats, slowdown
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.studies.cases import StudyCase, on_same_jobs
 from cosched_sim.sweeps.case import Row
+from cosched_sim.workload.jobs import UNKNOWN, Ints, Workload
 
 if TYPE_CHECKING:
     from cosched_sim.replaying import Replay

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched.workload import traces
-from cosched.workload.generate import generate
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_window
-from cosched.workload.pairs_file import write_pairs
 from cosched_papers.studies.tang2011.logs import DAY_S, rows_of
 from cosched_papers.studies.tang2011.setup import BASE, COMMON, MEDIUM, WINDOW_S, Plan, Settings
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine
+from cosched_sim.workload import traces
+from cosched_sim.workload.generate import generate
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.pairing import Pairing, pairs_by_window
+from cosched_sim.workload.pairs_file import write_pairs
 
 THIRD = "surveyor"  # a machine like Eureka
 NODES = 100

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from cosched.words.errors import InputError
-from cosched.workload import traces
-from cosched.workload.jobs import Workload
-from cosched.workload.log_options import LogOptions
 from cosched_papers.studies.tang2011.setup import LOADS, MACHINES, MEDIUM, GeneratedMonths, Settings
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine
+from cosched_sim.workload import traces
+from cosched_sim.workload.jobs import Workload
+from cosched_sim.workload.log_options import LogOptions
 
 DAY_S = 86_400
 KEYS = ("trace", "nodes", "procs_per_node", "format", "cut", *(field.name for field in fields(LogOptions)))

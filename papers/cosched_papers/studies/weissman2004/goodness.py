@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.workload import traces
-from cosched.workload.fitted import HOURS, FittedModel, fitted_file, hours_of
-from cosched.workload.jobs import Workload
 from cosched_papers.studies.weissman2004.setup import NODES
+from cosched_sim.workload import traces
+from cosched_sim.workload.fitted import HOURS, FittedModel, fitted_file, hours_of
+from cosched_sim.workload.jobs import Workload
 
 Floats = NDArray[np.float64]
 Shares = dict[str, list[float]]

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 from PIL import Image
 
-from cosched.workload.traces.atomic import replacing
 from cosched_sim.reports.figures.alignment import measured_once
 from cosched_sim.reports.figures.style import INK, SVG_FONTS, rc
+from cosched_sim.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

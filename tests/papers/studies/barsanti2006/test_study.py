@@ -7,8 +7,6 @@ import numpy as np
 import polars
 import pytest
 
-from cosched.workload.generated import read_generated
-from cosched.workload.traces import write_swf
 from cosched_papers.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
 from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
 from cosched_papers.studies.barsanti2006.setup import (
@@ -26,6 +24,8 @@ from cosched_sim.studies.cases import replayed
 from cosched_sim.studies.running import carry_out, rebuild
 from cosched_sim.studies.study import Told
 from cosched_sim.sweeps.local_workers import local_workers
+from cosched_sim.workload.generated import read_generated
+from cosched_sim.workload.traces import write_swf
 
 SAID = {"replications": 1, "further": 1, "jobs": 150, "seed": 1, "windows": [], "quick": True}
 

@@ -7,7 +7,6 @@ from typing import Any
 import polars
 import pytest
 
-from cosched.workload.pairing import Group
 from cosched_papers.studies.groups.design import WORK, compared, experiments
 from cosched_papers.studies.groups.measuring import (
     GAP,
@@ -23,6 +22,7 @@ from cosched_papers.studies.groups.setup import IN_PAIRS, settings, under
 from cosched_papers.studies.groups.verdict import verdict
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
+from cosched_sim.workload.pairing import Group
 
 SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}
 

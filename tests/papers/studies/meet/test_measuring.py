@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import cosched_sim as sim
-from cosched.workload.jobs import Workload
 from cosched_papers.studies.meet import measuring
 from cosched_papers.studies.meet.measuring import measures
+from cosched_sim.workload.jobs import Workload
 
 MINUTE = 60
 

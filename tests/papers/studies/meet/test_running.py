@@ -6,13 +6,13 @@ from pathlib import Path
 import polars
 import pytest
 
-from cosched.workload import traces
-from cosched.workload.generate import generate
 from cosched_papers.studies.meet.design import WORK
 from cosched_papers.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
 from cosched_sim.configuration import replay_config
 from cosched_sim.studies.measured import Measured
 from cosched_sim.studies.running import read_study
+from cosched_sim.workload import traces
+from cosched_sim.workload.generate import generate
 from tests.once import made_once
 
 TINY = ("--days", 1, "--replications", 2, "--further", 1, "--seed", 5, "--workers", 1)

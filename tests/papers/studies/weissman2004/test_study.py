@@ -9,9 +9,6 @@ import numpy as np
 import polars
 import pytest
 
-from cosched.workload import fitted
-from cosched.workload.sdsc import SDSC as MODEL
-from cosched.workload.traces import write_swf
 from cosched_papers.studies.weissman2004 import WEISSMAN, design, measuring, readings
 from cosched_papers.studies.weissman2004.cases import cases
 from cosched_papers.studies.weissman2004.comparisons import statements
@@ -38,6 +35,9 @@ from cosched_sim.studies.study import Told
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Range
 from cosched_sim.sweeps.case import run_case
 from cosched_sim.sweeps.local_workers import local_workers
+from cosched_sim.workload import fitted
+from cosched_sim.workload.sdsc import SDSC as MODEL
+from cosched_sim.workload.traces import write_swf
 
 PLAN = Plan(traces=1, jobs=80, user_jobs=24, seed=1, quick=True)
 

@@ -1,0 +1,88 @@
+"""Job logs: read in four formats, written as SWF or CSV, cleaned of jobs that cannot be run, cut and scaled."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from cosched.schedulers.column import Column
+from cosched.words.errors import InputError
+from cosched_sim.workload.jobs import TraceLog
+from cosched_sim.workload.log_options import PLAIN, LogOptions
+from cosched_sim.workload.traces.accounting import read_accounting
+from cosched_sim.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message
+from cosched_sim.workload.traces.detection import detected
+from cosched_sim.workload.traces.notes import Notes
+from cosched_sim.workload.traces.opening import StrPath, read_blocks, source_name
+from cosched_sim.workload.traces.sacct import read_sacct
+from cosched_sim.workload.traces.shaping import (
+    cut,
+    load_factor,
+    offered_load,
+    scale,
+    scale_to_load,
+    shift,
+    with_estimates,
+)
+from cosched_sim.workload.traces.swf import read_swf
+from cosched_sim.workload.traces.swf_writer import write_swf
+from cosched_sim.workload.traces.table import read_table
+
+__all__ = [
+    "FORMATS",
+    "REASONS",
+    "LogOptions",
+    "clean",
+    "cut",
+    "left_out_messages",
+    "load_factor",
+    "machine_nodes",
+    "offered_load",
+    "read_trace",
+    "scale",
+    "scale_to_load",
+    "shift",
+    "size_message",
+    "with_estimates",
+    "write_swf",
+]
+
+FORMATS: Mapping[str, Callable[..., TraceLog]] = MappingProxyType(
+    {"swf": read_swf, "accounting": read_accounting, "sacct": read_sacct, "csv": read_table}
+)
+_OPTIONS = {  # that are for logs of some formats only
+    "columns": ("sacct", "csv"),
+    "timezone": ("sacct", "accounting"),
+    "runs": ("sacct", "accounting"),
+    "partition_limit": ("sacct", "accounting"),
+}
+
+
+def read_trace(
+    path: StrPath,
+    format: str | None = None,
+    more: Sequence[Column] = (),
+    implied: Mapping[str, str] | None = None,
+    options: LogOptions = PLAIN,
+) -> TraceLog:
+    """Read a job log, plain or packed ('-': standard input), in one of `FORMATS` (None: detected from the first line).
+
+    `more`, `implied`: see `read_table`.
+
+    InputError names the file, the line and the reason if the file cannot be read or used, or an option that logs of its
+    format do not have. ValueError if there is no such format.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"{format!r} is not a trace format; there are {', '.join(FORMATS)}")
+    name = source_name(path)
+    notes = Notes(name, options.skip_bad)
+    with contextlib.closing(read_blocks(path, notes=notes)) as blocks:
+        first = list(itertools.islice(blocks, 1))
+        found, lines = format or detected(first, options, notes), itertools.chain(first, blocks)
+        for option, formats in _OPTIONS.items():
+            if found not in formats and getattr(options, option) != getattr(PLAIN, option):
+                raise InputError(name, option, f"is for logs of {' and '.join(formats)}; this one is {found}")
+        columns = {"more": more, "implied": implied} if found == "csv" else {}
+        return FORMATS[found](lines, name, options=options, notes=notes, **columns)

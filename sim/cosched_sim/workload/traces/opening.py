@@ -1,0 +1,169 @@
+"""Opens a job log, plain or packed, from a file or standard input, as numbered blocks of text lines."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from typing import BinaryIO, NamedTuple, cast
+
+from cosched.words.errors import InputError
+from cosched_sim.workload.traces.notes import Notes
+from cosched_sim.workload.traces.unpacking import LONGEST_MAGIC, Unpacked
+
+StrPath = str | os.PathLike[str]
+
+BLOCK_BYTES = 1 << 20
+# Bytes. An accounting record names every processor of a job, so lines can be long; a file with longer ones is not text.
+LONGEST_LINE = 16 << 20
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+}
+
+
+class Block(NamedTuple):
+    """Consecutive lines of a file without their line ends; `first` is the number (from 1) of `lines[0]`."""
+
+    first: int
+    lines: list[str]
+
+
+def source_name(path: StrPath) -> str:
+    """Return the file's name for messages: its path as given, or 'standard input' for '-'."""
+    return "standard input" if path == "-" else os.fspath(path)
+
+
+def read_blocks(
+    path: StrPath, block_bytes: int = BLOCK_BYTES, notes: Notes | None = None
+) -> Generator[Block, None, None]:
+    """Yield the lines of a file ('-': standard input) in blocks of about `block_bytes`.
+
+    How it is packed is told by the first bytes, not by the name. Lines end with LF, CR LF or, if there is no LF, CR.
+    InputError if the file cannot be read, is damaged or is not UTF-8 text; SWF comments (lines that begin with ';') may
+    also be Latin-1. A line that is not text is empty instead if `notes` allow bad lines.
+    """
+    name = source_name(path)
+    line = 1
+    try:
+        with _open(path) as stream:
+            for data in _whole_lines(stream, name, block_bytes):
+                lines = _decode(data, notes or Notes(name), line)
+                yield Block(line, lines)
+                line += len(lines)
+    except OSError as error:
+        raise InputError(name, None, f"cannot be read: {error.strerror or error}") from None
+
+
+def numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) for every line that is not blank."""
+    for first, lines in blocks:
+        for number, text in enumerate(lines, first):
+            if text and not text.isspace():
+                yield number, text
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have already been read."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._head or self._rest.read(len(buffer))
+        self._head = b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextlib.contextmanager
+def _open(path: StrPath) -> Iterator[Unpacked]:
+    with _open_raw(path) as raw:
+        head = raw.read(LONGEST_MAGIC)
+        stream = io.BufferedReader(_Rejoined(head, raw), BLOCK_BYTES)
+        yield Unpacked(cast(BinaryIO, stream), head, source_name(path))
+
+
+def _open_raw(path: StrPath) -> contextlib.AbstractContextManager[BinaryIO]:
+    if path != "-":
+        try:
+            return open(path, "rb")
+        except ValueError as error:  # a NUL in the name
+            raise InputError(source_name(path), None, f"cannot be read: {error}") from None
+    if sys.stdin is None:
+        raise InputError(source_name(path), None, "cannot be read: it is closed")
+    return contextlib.nullcontext(sys.stdin.buffer)
+
+
+def _whole_lines(stream: Unpacked, name: str, block_bytes: int) -> Iterator[bytes]:
+    """Cut the stream into pieces that end with a line end, which becomes LF; the last piece may lack it."""
+    pieces: list[bytes] = []
+    line_bytes = 0
+    line_end = b""  # not known yet
+    chunk = stream.read(block_bytes)
+    _refuse_foreign(chunk, name)
+    chunk = chunk.removeprefix(_UTF8_MARK)
+    while chunk:
+        line_end = line_end or _line_end(b"".join([*pieces[-1:], chunk]))
+        if line_end == b"\r":
+            pieces, chunk = [piece.replace(b"\r", b"\n") for piece in pieces], chunk.replace(b"\r", b"\n")
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*pieces, chunk[:end]])
+            pieces, line_bytes = [], 0
+        pieces.append(chunk[end:])
+        line_bytes += len(chunk) - end
+        if line_bytes > LONGEST_LINE:
+            raise InputError(name, None, f"not text: a line of more than {LONGEST_LINE >> 20} MiB")
+        chunk = stream.read(block_bytes)
+    if line_bytes:
+        yield b"".join(pieces)
+
+
+def _line_end(start: bytes) -> bytes:
+    """Return which byte ends the lines of a text that begins so; empty if that is not known yet."""
+    if b"\n" in start:
+        return b"\n"
+    return b"\r" if b"\r" in start[:-1] else b""
+
+
+def _refuse_foreign(start: bytes, name: str) -> None:
+    for magic, what in _FOREIGN.items():
+        if start.startswith(magic):
+            raise InputError(name, None, what)
+
+
+def _decode(data: bytes, notes: Notes, first: int) -> list[str]:
+    try:
+        text = data.decode() if b"\0" not in data else ""
+    except UnicodeDecodeError:
+        text = ""
+    if not text:
+        text = "\n".join(_decode_line(line, notes, n) for n, line in enumerate(data.split(b"\n"), first))
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _decode_line(line: bytes, notes: Notes, number: int) -> str:
+    try:
+        if b"\0" not in line:
+            return line.decode()
+        notes.bad(InputError(notes.source, number, "binary data (a NUL byte), not text"))
+    except UnicodeDecodeError as error:
+        if line.lstrip().startswith(b";"):
+            return line.decode("latin-1")
+        reason = f"not text: byte 0x{line[error.start]:02x} is not UTF-8"
+        notes.bad(InputError(notes.source, number, reason))
+    return ""
