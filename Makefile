@@ -1,7 +1,8 @@
 # Two commands do all the set-up: `make demo` and `make test`.
 #
 #   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
-#   demo        a coupled month under every combination of schemes
+#   demo        a coupled month under every combination of schemes, and two live services; of the locked dependencies
+#               it installs only those that it needs
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
@@ -39,18 +40,37 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml sim/pyproject.toml papers/pyproject.toml
+PIP := $(BIN)/pip install -qq --disable-pip-version-check
+define environment
 	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
 	@echo "setup: a Python environment, .venv"
 	@$(PYTHON) -m venv .venv
+endef
+
+$(READY): requirements.lock pyproject.toml sim/pyproject.toml papers/pyproject.toml
+	$(environment)
 	@echo "setup: the packages of requirements.lock, some 1.4 GB in all"
-	@$(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(PIP) --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e . -e sim -e papers
+	@$(PIP) --no-deps --no-build-isolation -e . -e sim -e papers
 	@touch $@
 
-demo: setup
+# The demo draws and tabulates nothing: it needs what services do, and the simulator's own modules.
+DEMO := .venv/.demo
+OF_DEMO := coscheduling[scheduler]
+
+$(DEMO): requirements.lock pyproject.toml sim/pyproject.toml
+	@echo "demo: what coscheduling does to a month of two coupled machines, and to jobs of two live services"
+	$(environment)
+	@echo "setup: the packages of requirements.lock that the demo needs, 100 MB to fetch, 380 MB on disk"
+	@$(PYTHON) deploy/locked.py '$(OF_DEMO)' > .venv/demo.lock
+	@$(PIP) --require-hashes -r .venv/demo.lock
+	@echo "setup: this tree, as .venv/bin/cosched; make setup brings what its other commands need"
+	@$(PIP) --no-deps --no-build-isolation -e . -e sim
+	@touch $@
+
+demo: $(if $(wildcard $(READY)),setup,$(DEMO))
 	$(BIN)/cosched demo
 
 slurm-demo: setup
@@ -96,11 +116,11 @@ LIVE := $(addprefix tests/,gridengine live pbs slurm)
 
 $(SERVICE)/.ready: requirements.lock pyproject.toml
 	@echo "test-service: an environment of coscheduling alone, $(SERVICE)"
-	@rm -rf build/service $(SERVICE)
-	@PYTHON=$(PYTHON) sh deploy/wheels.sh build/service test
+	@rm -rf $(SERVICE)
 	@$(PYTHON) -m venv $(SERVICE)
-	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-index --find-links build/service 'coscheduling[test]'
-	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
+	@$(PYTHON) deploy/locked.py 'coscheduling[test]' > $(SERVICE)/lock
+	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --require-hashes -r $(SERVICE)/lock
+	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 test-service test-service-live: $(SERVICE)/.ready

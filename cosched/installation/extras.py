@@ -12,19 +12,21 @@ from cosched.words.errors import InputError
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
 # The packages of each extra, by import name. pyproject.toml defines the extras. The simulator and the studies of papers
-# are distributions of their own, which bring all that they need.
+# are distributions of their own, which bring all that they need; but `make demo` installs the simulator without these.
 SCHEDULER, SIMULATOR, PAPERS, DASK, HOST, PAGE = "scheduler", "sim", "papers", "dask", "host", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
     DASK: ("distributed",),
     HOST: ("psutil",),
     PAGE: ("jinja2", "starlette", "uvicorn"),
+    SIMULATOR: ("jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"),
 }
 USERS = {
     SCHEDULER: "the embedded scheduler",
     DASK: "--dask",
     HOST: "the source of information `host`",
     PAGE: "the page",
+    SIMULATOR: "this command",
 }
 
 P = ParamSpec("P")

@@ -6,14 +6,15 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from cosched.cli.commands import BROUGHT, OWN
-from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER
+from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
 from cosched.schedulers.loading import OF_PAPERS
 from cosched_adapters.loading import GROUP
 from tests.cli.test_commands import install
@@ -22,7 +23,7 @@ from tests.live.services import COMMAND, Service, free_port
 TOP = Path(__file__).parents[2]
 RECORDED = TOP / "tests/adapters/slurm/recorded"
 BY_IMPORT = {"pillow": "PIL"}  # packages that the index calls otherwise
-OF_SIMULATOR = {"cosched_papers", "cosched_sim", "jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"}
+OTHERS = {"cosched_papers", "cosched_sim"}
 RUN_ALL = """
 import json, sys
 from click.testing import CliRunner
@@ -32,16 +33,21 @@ print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in ran]))
 """
 
 
+def hiding(folder: Path, packages: Iterable[str]) -> dict[str, str]:
+    """The environment of processes for which these packages are not there, nor in processes that they start."""
+    customize = f"import sys\nsys.modules.update(dict.fromkeys({sorted(packages)}))\n"
+    (folder / "sitecustomize.py").write_text(customize)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
     """The environment of processes for which nothing of an extra is there, nor in processes that they start."""
     folder = tmp_path / "bare"
     folder.mkdir()
-    hidden = sorted({package for packages in PACKAGES.values() for package in packages} | OF_SIMULATOR)
     for other in ("sim", "papers"):
         install(folder, f"{DISTRIBUTION}_{other}", "")
-    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    return hiding(folder, {*chain(*PACKAGES.values()), *OTHERS})
 
 
 def run_all(lines: list[list[str]], environment: dict[str, str], folder: Path) -> list[tuple[int, str, str]]:
@@ -90,6 +96,18 @@ def test_doctor_says_that_the_scheduler_is_missing(bare: dict[str, str], local: 
     assert code == 2
     assert finding["found"] == "numba, numpy: not installed"
     assert finding["lines"] == [f"pip install '{DISTRIBUTION}[{SCHEDULER}]'"]
+
+
+@pytest.mark.sim
+def test_after_make_demo_commands_say_what_is_not_installed(tmp_path: Path) -> None:
+    log = "a,trace=generated:eureka/days=1"
+    lines = [["report", "run"], ["sweep", "grid.toml"], ["study", "reference"], ["demo", "--out", "kept"]]
+    lines += [["replay", "--domain", log, "--out", "run"], ["replay", "--domain", log]]
+    hidden = ", ".join(PACKAGES[SIMULATOR])
+    *refused, replayed = run_all(lines, hiding(tmp_path, PACKAGES[SIMULATOR]), tmp_path)
+    assert refused == [(2, "", f"cosched: this command needs {hidden}: pip install '{DISTRIBUTION}[sim]'\n")] * 5
+    assert replayed[0] == 0, "it writes no files, and needs none of them"
+    assert not (tmp_path / "kept").exists()
 
 
 @pytest.fixture
@@ -185,5 +203,5 @@ def test_packages_are_those_of_the_extras() -> None:
     for extra, of in {SCHEDULER: project, DASK: simulator, HOST: project, PAGE: project}.items():
         assert named(of["optional-dependencies"][extra]) == set(PACKAGES[extra]), extra
     assert not named(project["dependencies"]) & named(simulator["dependencies"]) - {DISTRIBUTION}
-    hidden = {BY_IMPORT.get(name, name) for name in named(simulator["dependencies"]) - {DISTRIBUTION}}
-    assert hidden <= OF_SIMULATOR
+    brought = {BY_IMPORT.get(name, name) for name in named(simulator["dependencies"]) - {DISTRIBUTION}}
+    assert brought == set(PACKAGES[SIMULATOR])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
+from cosched.installation.extras import SIMULATOR, need
 from cosched_sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched_sim.commands.replay import draw_report, run_all, run_info
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
 SEED = 1
 WINDOW = "2m"
+
+FIRST = """
+A generated month of two coupled machines is replayed without coscheduling and under each choice of schemes. Then two
+live services run pairs of jobs. This takes half a minute; the first time, the scheduler is compiled for as long.
+"""
 
 BEFORE = """
 A month on two coupled machines, generated: intrepid ({big[nodes]:,} nodes, {big[jobs]:,} jobs) and eureka
@@ -50,6 +57,11 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
     table of what each costs. Then runs two services on this host, with linked jobs of real processes, and prints
     how far apart the mates began. Nothing is left behind unless --out is given.
     """
+    if out is not None or as_json:
+        need(SIMULATOR)
+    if not as_json:
+        show(_filled(FIRST), "")
+        sys.stdout.flush()  # into a pipe, too
     with progress("generating ...") as doing:
         from cosched_sim.replaying import Replay
         from cosched_sim.results.staging import staged
@@ -58,7 +70,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
         with staged(out) if out is not None else nullcontext() as stage:
             if stage:
                 _write_inputs(ready, stage)
-            said = run_all(ready, run_info(ctx, SEED), stage, doing)
+            said = run_all(ready, run_info(ctx, SEED), stage, doing, compares=as_json or out is not None)
         if out is not None and not no_report:
             draw_report(Path(out), doing)
         live = _run_live(doing)
@@ -114,6 +126,10 @@ def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) ->
         "by_chance": runs[NONE]["pairs"]["together"],
         "together": "all do" if all_together else f"at least {min(found['together'] for found in pairs):,} do",
     }
-    before, after = (textwrap.fill(text.format(**facts).strip(), NARROWEST) for text in (BEFORE, AFTER))
+    before, after = (_filled(text.format(**facts)) for text in (BEFORE, AFTER))
     kept = KEPT.format(out=out) if out else NOT_KEPT
     show(before, "", comparison_table(runs), "", after, "", *live_parts(live), "", kept)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text.strip(), NARROWEST)

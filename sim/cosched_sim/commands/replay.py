@@ -14,6 +14,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
+from cosched.installation.extras import SIMULATOR, need
 from cosched.words.errors import InputError
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched_sim.flags import check_files, replay_settings
@@ -77,6 +78,8 @@ def replay(
     """
     if options["events"] and out is None:
         raise InputError("--events", None, "writes events.jsonl, and so needs --out DIR")
+    if out is not None or compare:
+        need(SIMULATOR)
     with progress("reading ...") as doing:
         settings = replay_settings(domains, config, **options)
         _check(settings, compare)
@@ -132,10 +135,12 @@ def run_info(ctx: click.Context, seed: int) -> RunInfo:
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
 
-def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
+def run_all(
+    ready: Replay, info: RunInfo, stage: Path | None, doing: Progress, *, compares: bool = True
+) -> dict[str, Any]:
     """Simulate every combination of schemes and return what --json prints.
 
-    The files of each go to a folder of its own in `stage`.
+    The files of each go to a folder of its own in `stage`. `compares`: tell differences, too, which needs scipy.
     """
     from cosched_sim.combinations import NONE, compared
     from cosched_sim.results.differences import differences
@@ -152,7 +157,7 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -
         summaries[name] = write_files(result, stage / name, info) if stage else summary(result, info)
         if base is None:
             base = result
-        else:
+        elif compares:
             from_none[name] = differences(base, result)
     said = {key: summaries[NONE][key] for key in ("version", "command", "seed")}
     said |= {"combinations": summaries, "differences": from_none}

@@ -11,6 +11,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.output.terminal import COMMAND, progress, say, show
+from cosched.installation.extras import SIMULATOR, need
 from cosched.words.errors import InputError
 from cosched_sim.commands.sweep import worker_options, workers_of
 from cosched_sim.flags import parse_domain
@@ -54,6 +55,8 @@ def study(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         show(*_listed())
+    else:
+        need(SIMULATOR)
 
 
 def _listed() -> Iterator[Any]:

@@ -12,6 +12,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.output.terminal import COMMAND, Progress, progress, say, show, show_json
+from cosched.installation.extras import SIMULATOR, needing
 from cosched.words.errors import InputError
 from cosched_sim.flags import file_settings
 
@@ -60,6 +61,7 @@ def worker_options(command: Any) -> Any:
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the averages as JSON.")
 @click.pass_context
+@needing(SIMULATOR)
 def sweep(
     ctx: click.Context,
     /,

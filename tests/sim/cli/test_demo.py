@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
+from cosched.installation.extras import PACKAGES, SIMULATOR
 from tests.cli.conftest import CONSOLE_SCRIPT, tree
+from tests.cli.test_extras import hiding
 from tests.live.services import wait_until
 from tests.once import made_once
 
@@ -32,12 +34,14 @@ def processes_of(folder):
 def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path, tmp_path_factory, monkeypatch):
     scratch = tmp_path_factory.mktemp("scratch")
     monkeypatch.setenv("TMPDIR", str(scratch))
-    result = console("demo")
+    after_make_demo = hiding(tmp_path_factory.mktemp("hiding"), PACKAGES[SIMULATOR])
+    result = console("demo", env=after_make_demo)
     assert tree(scratch) == []
     wait_until(lambda: not processes_of(scratch), "its last processes have ended")
     assert result.returncode == 0
     assert result.stderr in ("", "running 8 pairs of jobs ...\n"), "on a busy host it says what it does"
     lines = result.stdout.splitlines()
+    assert lines[0].startswith("A generated month of two coupled machines is replayed")
     assert max(map(len, lines)) <= 80
     first = next(number for number, line in enumerate(lines) if line.startswith("none"))
     rows = [line.split() for line in lines[first : first + 10]]
