@@ -108,7 +108,7 @@ def of_no_effect(event: ScriptedEvent, ids: Mapping[str, Sequence[object]]) -> s
         Action.FAIL: "it did not run",
         Action.REQUEUE: "it did not run",
         Action.UNLINK: "it did not wait",
-        Action.REPLACE: "it, or the other one, had started",
+        Action.REPLACE: "it, or the other one, had started, or changed places before",
     }
     told = f"{event.action} {event.domain} {ids[event.domain][event.row]}"
     return f"script: at {event.time} s: {told}: {why[event.action]}, so nothing happened"

@@ -76,10 +76,16 @@ class WhatIf:
             self._done += 1
             if event.action not in OF_JOBS:
                 CARRY_OUT[event.action](stage, stage.index[event.domain], event)
-            elif not DO_TO_JOB[event.action](stage, event):
+            elif self._is_taken(event) or not DO_TO_JOB[event.action](stage, event):
                 self.in_vain.append(event)
             elif event.action is Action.REPLACE:
                 self.replaced.append(event)
+
+    def _is_taken(self, event: ScriptedEvent) -> bool:
+        """Whether the place of the job is another's already, or the new job has one."""
+        return event.action is Action.REPLACE and any(
+            event.domain == past.domain and (event.row == past.row or event.new == past.new) for past in self.replaced
+        )
 
 
 # To a job

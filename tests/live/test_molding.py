@@ -61,8 +61,8 @@ def test_the_size_of_a_running_job_outlives_its_service(molding: Molding):
         assert sizes[rigid] == 3 < 4 <= sizes[shrunk] < 8
         known = [client.job(job) for job in sizes]
         ends = {job.id: job.latest_end - job.started_at for job in known}
-        limit = timedelta(seconds=1000)  # of the rigid one, from its turn on: its process may begin a second later
-        assert limit - timedelta(seconds=1) <= ends[rigid] <= limit < ends[shrunk], "a time limit follows from the size"
+        limit = timedelta(seconds=1000)  # of the rigid one, from its turn on: its process may begin later
+        assert limit * 0.9 < ends[rigid] <= limit < ends[shrunk], "a time limit follows from the size"
     service.kill()
     service.start()
     with service.client() as client:

@@ -121,6 +121,7 @@ def test_a_column_of_a_scheduler_may_be_more_than_a_number(tmp_path):
         read_table([Block(1, text.replace("4 5", "4 x").split("\n"))], "t.csv", [sizes])
 
 
+@pytest.mark.papers
 def test_a_log_that_is_converted_to_csv_keeps_the_columns_of_schedulers(tmp_path):
     log, again = tmp_path / "log.csv", tmp_path / "again.csv"
     log.write_text("job_id,submit,run,nodes,moldable,run_times,other\n1,0,9,4,,5:8 4:9,x\n2,0,9,4,1,,y\n")

@@ -236,7 +236,7 @@ def test_a_flag_displaces_what_it_excludes(toml):
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (["a,sizing=x"], "--domain a:sizing: 'x' is not"),
+        (["a,backfill=x"], "--domain a:backfill: 'x' is not"),
         (["a,nodes=5"], "r.toml:domain.a.backfill: 'x' is not"),
         (["c,nodes=5", "a,backfill=none"], "--domain c:trace: missing"),
     ],

@@ -89,6 +89,16 @@ def test_holders_hear_at_the_same_instant_as_in_a_simulation(replayed, case):
     assert told["a:1"][1] == start
 
 
+def test_a_place_is_taken_once_and_nobody_takes_two(replayed):
+    """The first time b:3 has the place of b:2."""
+    rows = {"a": [*WAITS, (20, 100, 2, 100)], "b": [*QUEUES, (30, 100, 6, 100), (40, 100, 6, 100)]}
+    both = [domain(name, rows[name], **QUIET) for name in "ab"]
+    told = replayed(both, "a,b\n1,2\n2,4\n", "100 replace b 2 3\n110 replace b 2 5\n120 replace b 4 3\n")
+    assert told["b:2"][0] == "cancelled"
+    assert told["a:1"][1] == told["b:3"][1] == 500
+    assert told["a:2"][1] == told["b:4"][1] == 600
+
+
 @pytest.mark.parametrize("case", soaked([("group", 1210), ("pair", 100)], 1))
 def test_a_job_starts_alone_as_in_a_simulation(replayed, case):
     """Its mate, or a member, is unlinked; others of a group wait until a hold ends after their patience."""
