@@ -171,14 +171,11 @@ class PolicyDomain:
     def schedule(self, now: int) -> list[Change]:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
         changes: list[Change] = []
-        while (ready := self._next(now, changes)) is not None:
+        while (ready := self._given(self.scheduler.next(now), now, changes)) is not None:
             if type(ready) is Ready and self.coscheduler.jobs[ready.job].ready_at is None:
                 changes.append(ready)
             self._tell(ready, now, changes)
         return changes
-
-    def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
-        return self._given(self.scheduler.next(now), now, changes)
 
     def _given(
         self, ready: Ready | MayBeEarlier | None, now: int, changes: list[Change]

@@ -66,7 +66,18 @@ class LastingDomain(PolicyDomain):
         """End a turn: run the iterations that follow, if they may run now; return what comes of all of it."""
         look_at = self.scheduler.next_event(now) if iterate else None
         then = [*(self.schedule(now) if iterate else ()), *self.scheduler.take_orders()]
-        return Outcome(self._keep(), then, self.timers.next(), look_at, self.scheduler.awaited)
+        ledger, peers, scheduler = self.coscheduler.ledger, self.coscheduler.peers, self.scheduler
+        jobs = [*ledger.changed, *scheduler.take_changed()]
+        ledger.changed.clear()
+        starts = scheduler.starts.take_changed() if scheduler.starts.changed else NO_STARTS
+        news = peers.take_changed() if peers.changed else []
+        slot_use = ledger.slot_use.until if ledger.slot_use.changed else None
+        ledger.slot_use.changed = False
+        run_times = None if scheduler.run_times is None else scheduler.run_times.take_changed() or None
+        before, self._kept = self._kept, scheduler.kept_of_domain()
+        of_scheduler = self._kept if self._kept != before else None
+        keep = Keep(jobs, starts, news, peers.known if news else None, slot_use, run_times, of_scheduler)
+        return Outcome(keep, then, self.timers.next(), look_at, scheduler.awaited)
 
     def look_again_at(self, answer: Answer, now: int) -> int | None:
         """Return when to iterate again though nothing happens, since a queued job could not be started for its mate.
@@ -82,15 +93,3 @@ class LastingDomain(PolicyDomain):
             return None
         queued = self.coscheduler.jobs[request.job].state is JobState.QUEUED
         return now + 1 if queued and self.scheduler.awaited is not None else None
-
-    def _keep(self) -> Keep:
-        ledger, peers, scheduler = self.coscheduler.ledger, self.coscheduler.peers, self.scheduler
-        jobs = [*ledger.take_changed(), *scheduler.take_changed()]
-        starts = scheduler.starts.take_changed() if scheduler.starts.changed else NO_STARTS
-        news = peers.take_changed() if peers.changed else []
-        slot_use = ledger.slot_use.until if ledger.slot_use.changed else None
-        ledger.slot_use.changed = False
-        run_times = None if scheduler.run_times is None else scheduler.run_times.take_changed() or None
-        before, self._kept = self._kept, scheduler.kept_of_domain()
-        of_scheduler = self._kept if self._kept != before else None
-        return Keep(jobs, starts, news, peers.known if news else None, slot_use, run_times, of_scheduler)

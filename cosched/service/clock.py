@@ -53,11 +53,11 @@ class Clock:
 
     def to_wall(self, instant: int) -> int:
         """Convert service time to wall time; 0 (no instant) and FOREVER stay."""
-        return _shifted(instant, self._shift)
+        return instant if instant in (0, FOREVER) else max(1, instant + self._shift)
 
     def from_wall(self, instant: int) -> int:
         """Convert wall time to service time; 0 (no instant) and FOREVER stay."""
-        return _shifted(instant, -self._shift)
+        return instant if instant in (0, FOREVER) else max(1, instant - self._shift)
 
     def _wall_ahead(self) -> float:
         """Return how many seconds the wall clock is ahead of the steady one, from readings without a pause between."""
@@ -66,9 +66,3 @@ class Clock:
             wall = self._wall()
             if self._steady() - before < READING_TIME:
                 return wall - before
-
-
-def _shifted(instant: int, seconds: int) -> int:
-    if instant in (0, FOREVER):
-        return instant
-    return max(1, instant + seconds)

@@ -54,9 +54,9 @@ def test_what_is_said_is_on_record_before_the_answer_leaves():
     ):
         changes = bond is not None or a.job().mate is None or bool(a.job().group.bonds)
         assert (a.core.incoming.known("B", request) is None) is changes
-        a.core.ledger.take_changed()
+        a.core.ledger.changed.clear()
         assert answered(a.ask(request)) == MateJobId(Found.MATE, "j")
-        assert a.core.ledger.take_changed() == ["j"]
+        assert a.core.ledger.changed == {"j": None}
         assert a.job().group.bonds.get("B") == bond
         assert a.core.incoming.known("B", request) == MateJobId(Found.MATE, "j")
 

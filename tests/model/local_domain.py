@@ -160,7 +160,7 @@ class LocalDomain:
         """One turn: a step, and the scheduling that follows. What leaves the domain after that, in order."""
         changes = self._change(step)
         changes += self.policy.schedule(self.now)
-        self.core.ledger.take_changed()
+        self.core.ledger.changed.clear()
         left = [change for change in changes if self._leaves(change)]
         self._look_later()
         self._check()

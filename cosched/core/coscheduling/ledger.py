@@ -250,12 +250,6 @@ class Ledger:
         """Until when holds may last at most, because this domain drains."""
         return FOREVER if self.settled_by is None else self.settled_by
 
-    def take_changed(self) -> list[JobId]:
-        """Return the jobs that may have changed since the last time."""
-        changed = list(self.changed)
-        self.changed.clear()
-        return changed
-
     def request_id(self, job: PairedJob) -> str:
         """Return the id of the job's next mutating call."""
         job.calls += 1

@@ -26,7 +26,6 @@ from cosched.core.protocol import (
     Status,
     Terms,
     Window,
-    named_mate,
 )
 
 Known = TypeVar("Known")
@@ -198,12 +197,8 @@ class Membership:
     @property
     def as_named(self) -> Named:
         """How the job names the others; the id of a mate may have been learnt."""
-        if self.is_pair:
-            [peer] = self.others
-            mate = named_mate(peer, self.name or None, self.jobs.get(peer), self.or_alone)
-            return mate._replace(terms=self.terms)
-        ids = tuple(self.ids.items())
-        return Named(self.others, self.name, ids, self.or_alone, False, self.named_windows, self.at, self.terms)
+        ids, windows = (self.jobs if self.is_pair else self.ids).items(), self.named_windows if self.windows else ()
+        return Named(self.others, self.name, tuple(ids), self.or_alone, self.is_pair, windows, self.at, self.terms)
 
     @property
     def own(self) -> Domain:

@@ -39,7 +39,7 @@ class SchedulerBase:
         self.now = now
 
     def next_event(self, now: int) -> int | None:
-        return self.iteration.next_event(now)
+        return self.iteration.next_event(now) if self.iteration.yielded_at == now else None
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
         """Run an iteration; an answer that is awaited comes late."""

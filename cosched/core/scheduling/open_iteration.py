@@ -71,8 +71,7 @@ class OpenIteration:
 
     def next_event(self, now: int) -> int | None:
         """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
-        due = self.yielded_at == now and self._scheduler.changed and self._jobs.passes_over(now)
-        return now + 1 if due else None
+        return now + 1 if self._scheduler.changed and self._jobs.passes_over(now) else None
 
     def prolong(self, since: int, now: int) -> None:
         """Let the instant `since` last until `now`."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -40,6 +39,7 @@ from cosched.words.errors import InputError
 from cosched_adapters.manager import ManagerError
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 Operation = Callable[Concatenate["Operations", UserRequest, P], Coroutine[Any, Any, JobRecord]]
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
@@ -95,14 +95,14 @@ class Operations:
         """SubmitJob."""
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
-        before = await self._replaced(request, wanted)
+        before = await self._replaced(request, wanted.in_place_of) if wanted.in_place_of else None
         named = wanted.named if before is None else _in_place_of(before, wanted)
         named = None if named is None else await self._named.checked(named)
         record = self._record(wanted, owner, named)
         self._check_room(owner, record.nodes)
         if before is None:
             self._named.check_free(owner, named)
-        self._check_fits(self._domain.check, record)
+        self._refusing("JOB_TOO_LARGE", self._domain.check, record)
         with self._domain.turns.take():
             self.requests.on_record(request, record.id, "")
             if before is not None:
@@ -116,11 +116,9 @@ class Operations:
             await self._find(request, record, named)
         return record
 
-    async def _replaced(self, request: UserRequest, wanted: Submission) -> JobRecord | None:
-        """Return the job in whose place the new one is to be, once no start of it is under way; None: there is none."""
-        if not wanted.in_place_of:
-            return None
-        before = self.jobs.owned(request, wanted.in_place_of)
+    async def _replaced(self, request: UserRequest, job: str) -> JobRecord:
+        """Return the job in whose place the new one is to be, once no start of it is under way."""
+        before = self.jobs.owned(request, job)
         self._check_replaceable(before)
         await until_settled(self._domain, before.job.id)
         self._check_replaceable(before)
@@ -183,23 +181,17 @@ class Operations:
         if of_nodes.keys() - {NODELIST} and self._choosing is None:
             why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_MAPS", why)
-        with self._refusing("NO_SUCH_COLUMN"):
-            if self._choosing is not None:
-                self._choosing.check(of_nodes, nodes)
-            check_columns(kind, columns)
-            said = {**kind.own_texts(self._submitted(columns)), **of_nodes}
-            kind.read(said)
+        if self._choosing is not None:
+            self._refusing("NO_SUCH_COLUMN", partial(self._choosing.check, of_nodes), nodes)
+        self._refusing("NO_SUCH_COLUMN", partial(check_columns, kind), columns)
+        said = {**self._refusing("NO_SUCH_COLUMN", kind.own_texts, self._submitted(columns)), **of_nodes}
+        self._refusing("NO_SUCH_COLUMN", kind.read, said)
         return json.dumps(said) if said else None
 
-    def _check_fits(self, check: Callable[[T], object], what: T) -> None:
-        with self._refusing("JOB_TOO_LARGE"):
-            check(what)
-
-    @contextmanager
-    def _refusing(self, reason: str) -> Iterator[None]:
-        """Refuse the job that the block does not take, or in which our scheduler fails."""
+    def _refusing(self, reason: str, check: Callable[[S], T], what: S) -> T:
+        """Return what comes of the check; Refusal for this `reason`, or since our scheduler fails in it."""
         try:
-            yield
+            return check(what)
         except (ValueError, InputError) as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, reason, str(error)) from None
         except Exception as error:
@@ -225,7 +217,7 @@ class Operations:
         return owner
 
     def _check_room(self, owner: str, nodes: int) -> None:
-        self._check_fits(self._domain.scheduler.rounded, nodes)
+        self._refusing("JOB_TOO_LARGE", self._domain.scheduler.rounded, nodes)
         if self._domain.records.holdings.jobs(owner) >= self._most_jobs:
             said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)
@@ -237,8 +229,8 @@ class Operations:
     def prospect(self, wanted: Submission, owner: str) -> ClusterJob:
         """Return what the scheduler would be told of a job, if it were submitted now without a mate. Refusal."""
         record = self._record(wanted, owner, None)
-        self._check_fits(self._domain.scheduler.rounded, record.nodes)
-        self._check_fits(self._domain.check, record)
+        self._refusing("JOB_TOO_LARGE", self._domain.scheduler.rounded, record.nodes)
+        self._refusing("JOB_TOO_LARGE", self._domain.check, record)
         return self._domain.known(record)
 
     def done(self, job: int | None, refused: str) -> JobRecord:

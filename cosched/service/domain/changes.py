@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, NamedTuple
 
 from cosched.core.allocation import SizeChanged
@@ -102,7 +103,7 @@ class Changes:
             for changed in self.run_times:
                 store.save_run_times(changed)
             if self.charges:
-                store.add_charges([(*charge, *cost) for charge, cost in self.charges.items()])
+                store.add_charges(list(map(add, self.charges, self.charges.values())))
             for key, value in self.values.items():
                 store.set_meta(key, value)
             if self.refused:

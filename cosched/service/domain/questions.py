@@ -84,8 +84,10 @@ class Questions:
                 changes.audits.append(audit)
         if not isinstance(request, Late):
             return changes.reply
-        answers = (each.answer for each in changes.replies if (each.peer, each.request) == (peer, request))
-        return next(answers, None)  # others, and news, may have been answered in the same turn
+        for each in changes.replies:  # others, and news, may have been answered in the same turn
+            if (each.peer, each.request) == (peer, request):
+                return each.answer
+        return None
 
     def told(self, peer: Domain, news: Sequence[TellMember]) -> tuple[dict[TellMember, MemberTold], list[TellMember]]:
         """Hear what a peer tells of its own jobs, all in one turn. Refusal.

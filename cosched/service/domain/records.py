@@ -94,7 +94,10 @@ class Records:
             record.scheduled = self._to_keep(job) if job in self.scheduler else {}
             if not record.is_up_to_date():
                 self.journal.save(record)
-                self._charge(record)
+                if job in self.jobs:
+                    cost = self.charges.follow(record, self.journal.now)
+                    self.metrics.held_node_seconds.inc(cost.held)
+                    self.metrics.booked_node_seconds.inc(cost.booked)
             if record.job.state.final:
                 self._retire(record)
 
@@ -109,12 +112,6 @@ class Records:
             except (TypeError, ValueError) as error:
                 raise NonsenseError(f"has told no plain values by job: {error}", job) from error
         return kept
-
-    def _charge(self, record: JobRecord) -> None:
-        if record.job.id in self.jobs:
-            cost = self.charges.follow(record, self.journal.now)
-            self.metrics.held_node_seconds.inc(cost.held)
-            self.metrics.booked_node_seconds.inc(cost.booked)
 
     def _retire(self, record: JobRecord) -> None:
         """The job has ended: it is not among `jobs` any more."""

@@ -80,7 +80,7 @@ class Reading:
     def _read(self, convert: Callable[[Any], T], sql: str, values: Values = ()) -> list[T]:
         rows = self._execute(sql, values)
         try:
-            return [convert(row) for row in rows]
+            return list(map(convert, rows))
         except ValueError as error:
             raise self.damage.note(StoreError(self._path, f"a record: {error}", damaged=True)) from None
 

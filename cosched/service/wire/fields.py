@@ -67,10 +67,10 @@ def check_job(field: str, ref: JobRef) -> tuple[Domain, JobId]:
 
 def check_job_of(field: str, ref: JobRef, domain: Domain) -> JobId:
     """Return the id of a job, which must belong to `domain`."""
-    named, job = check_job(field, ref)
-    if named != domain:
+    if ref.domain != domain:
+        check_job(field, ref)
         raise WrongDomainError(f"{field}.domain", f"is not {domain}")
-    return job
+    return check_text(f"{field}.job_id", ref.job_id, MAX_JOB_ID)
 
 
 def number(text: str) -> int | None:

@@ -77,10 +77,6 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     return core.MateStatus(status, generation, started_at, message.may_book, message.runs, ended_at, by)
 
 
-def _write_start(reply: core.MutatingReply) -> Fields:
-    return {"started": reply.started, "start_at": write_instant(reply.start_at)}
-
-
 GET_MATE_JOB_ID = CallOnWire(
     core.GetMateJobId, wire.GetMateJobIdRequest, wire.GetMateJobIdResponse,
     _write_get_mate_job_id, _read_get_mate_job_id,
@@ -95,12 +91,15 @@ TRY_START_MATE = CallOnWire(
     core.TryStartMate, wire.TryStartMateRequest, wire.TryStartMateResponse,
     lambda request, _: {"start_at": write_instant(request.start_at), **write_hold(request.hold_until)},
     lambda message, *_: (read_hold(message), read_start_at(message)),
-    lambda reply, _: {**_write_start(reply), "may_book": reply.may_book},
+    lambda reply, _: {
+        "started": reply.started, "start_at": write_instant(reply.start_at), "may_book": reply.may_book,
+    },
     lambda message, _: core.MateTried(message.started, read_start_at(message), message.may_book),
 )  # fmt: skip
 START_JOB = CallOnWire(
     core.StartJob, wire.StartJobRequest, wire.StartJobResponse,
     lambda request, _: {"hold_generation": request.generation, "start_at": write_instant(request.start_at)},
     lambda message, *_: (check_generation("hold_generation", message.hold_generation), read_start_at(message)),
-    lambda reply, _: _write_start(reply), lambda message, _: core.MateStarted(message.started, read_start_at(message)),
+    lambda reply, _: {"started": reply.started, "start_at": write_instant(reply.start_at)},
+    lambda message, _: core.MateStarted(message.started, read_start_at(message)),
 )  # fmt: skip

@@ -43,7 +43,7 @@ class Submission:
     named: Named | None
     hold: bool
     owner: str
-    terms: Terms = NO_TERMS
+    terms: Terms = NO_TERMS  # instead of those of the job in whose place it is
     in_place_of: str = ""  # the id of a job here, whose mate or group it gets
     adoptable: bool = False  # it names nobody, and a job of the same owner that names it may have it
     columns: Mapping[str, str] = field(default_factory=dict)  # what else it says, as its user wrote it
@@ -58,9 +58,9 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
-        terms=read_terms(message.terms),
-        in_place_of=_in_place_of(message),
-        adoptable=_adoptable(message),
+        terms=read_terms(message.terms) if message.HasField("in_place_of") else NO_TERMS,
+        in_place_of=_in_place_of(message) if message.HasField("in_place_of") else "",
+        adoptable=message.adoptable and _adoptable(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
     )
@@ -166,21 +166,19 @@ def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
         raise FieldError("group", EXCLUSIVE)
     named = _group(message.group, message.or_alone) if message.HasField("group") else _mate(message)
     if named is not None:
-        return named._replace(terms=read_terms(message.terms))
+        return named._replace(terms=read_terms(message.terms)) if message.HasField("terms") else named
     if message.HasField("terms") and not message.HasField("in_place_of"):
         raise FieldError("terms", "has no effect without a mate or a group")
     return None
 
 
 def _adoptable(message: domain_pb2.SubmitJobRequest) -> bool:
-    if message.adoptable and (message.mates or message.HasField("group")):
+    if message.mates or message.HasField("group"):
         raise FieldError("adoptable", "is for a job that names nobody: leave it out, or the mate or the group")
-    return message.adoptable
+    return True
 
 
 def _in_place_of(message: domain_pb2.SubmitJobRequest) -> str:
-    if not message.HasField("in_place_of"):
-        return ""
     if message.mates or message.HasField("group") or message.adoptable:
         raise FieldError("in_place_of", "gives the job the mates of the other one: name no others")
     return check_text("in_place_of.job_id", message.in_place_of.job_id, MAX_JOB_ID)

@@ -34,10 +34,13 @@ class MatesOnly(PolicyDomain):
         """Return the state of a job that the rules do not know, and that has not ended."""
         return JobState.RUNNING if job in self._began else JobState.QUEUED
 
-    def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
-        while type(ready := self.scheduler.next(now)) is Ready and ready.job not in self.coscheduler.jobs:
+    def _given(
+        self, ready: Ready | MayBeEarlier | None, now: int, changes: list[Change]
+    ) -> Ready | MayBeEarlier | None:
+        while type(ready) is Ready and ready.job not in self.coscheduler.jobs:
             self._start_alone(ready.job, now, changes)
-        return self._given(ready, now, changes)
+            ready = self.scheduler.next(now)
+        return super()._given(ready, now, changes)
 
     def _start_alone(self, job: JobId, now: int, changes: list[Change]) -> None:
         if self._elastic is not None:

@@ -59,10 +59,10 @@ class OpenCluster(SchedulerBase):
 
     def job(self, job: JobId) -> ClusterJob:
         """Return all that is known of a job."""
-        return self.rows.read(job)
+        return self.rows.read(self.rows.row[job])
 
     def __contains__(self, job: JobId) -> bool:
-        return job in self.rows
+        return job in self.rows.row
 
     # Iterations
 
@@ -74,18 +74,17 @@ class OpenCluster(SchedulerBase):
         """
         if self.awaited is not None:
             return None
-        if self.changed:
+        if self.rows.is_changed(0):
             self.iteration.begin(now)
-        if self.settings.meets:
+        if self.capabilities.slots:
             turn = self.meeting.go_on(now)
             if turn is not None and not turn.ready:
                 return MayBeEarlier(self.rows.job[turn.row])
             row = NONE if turn is None else turn.row
         else:
             row = int(self._iterate(self.rows.tables, 0, now))
-        return None if row == NONE else self._ready(row)
-
-    def _ready(self, row: int) -> Ready:
+        if row == NONE:
+            return None
         limit = self.rows.hold_limit(0)
         return Ready(self.rows.job[row], self.rows.cluster.has(row), FOREVER if limit >= NEVER else limit)
 
@@ -120,7 +119,7 @@ class OpenCluster(SchedulerBase):
         """Start a job that has nodes."""
         row = self._known(job)
         self.rows.cluster.start(row, now)
-        self._forget_completions()
+        self.rows.record["completions"] = 0  # ends are told, not foreseen
         self.meeting.count_start(job, now)
         return self.rows.cluster.has_from(row, now)
 
@@ -153,7 +152,7 @@ class OpenCluster(SchedulerBase):
         if row is None or not self.rows.cluster.try_start(row, now, wanted_until):
             return NOT_NOW
         self.iteration.interrupt()
-        self._forget_completions()
+        self.rows.record["completions"] = 0
         self.meeting.note_push(row, now, tried=True)
         self.meeting.count_start(job, now)
         return self.rows.cluster.has_from(row, now)
@@ -161,7 +160,7 @@ class OpenCluster(SchedulerBase):
     def _tried(self, job: JobId, now: int) -> int | None:
         """The row of a job that a peer asks for; None: it is not here."""
         row = self.rows.row.get(job)
-        if not self.settings.meets:
+        if not self.capabilities.slots:
             return row
         if row is None:
             self.meeting.want(job, True)
@@ -185,7 +184,7 @@ class OpenCluster(SchedulerBase):
         self.rows.pushed.pop(job, None)
 
     def want_until(self, job: JobId, until: int) -> None:
-        if job in self.rows:
+        if job in self.rows.row:
             self.rows.tables.marks[self.rows.row[job]]["wanted_until"] = until
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
@@ -200,11 +199,11 @@ class OpenCluster(SchedulerBase):
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """Whether a dry run counts the job as paired."""
-        if job in self.rows:
+        if job in self.rows.row:
             self.rows.cluster.count_paired(self.rows.row[job], paired)
 
     def take_changed(self) -> list[JobId]:
-        return self.meeting.take_changed() if self.settings.meets else []
+        return self.meeting.take_changed() if self.capabilities.slots else []
 
     def _known(self, job: JobId) -> int:
         """The job's row; whatever happens to another than the awaited job ends the open iteration."""
@@ -212,10 +211,6 @@ class OpenCluster(SchedulerBase):
         if row != self.rows.offered(0):
             self.iteration.interrupt()
         return row
-
-    def _forget_completions(self) -> None:
-        """Ends are told, not foreseen."""
-        self.rows.record["completions"] = 0
 
     # Numbers
 

@@ -74,7 +74,7 @@ class OpenMeeting:
     # Starts before their turn
 
     def want(self, job: JobId, wanted: bool) -> None:
-        if job in self._rows:
+        if job in self._rows.row:
             self._cluster.want(self._rows.row[job], wanted)
         elif wanted:
             self._rows.wanted_early.add(job)
@@ -116,14 +116,14 @@ class OpenMeeting:
 
     def quote(self, effect: Quote, now: int) -> Quoted:
         at = None
-        if effect.job in self._rows:
+        if effect.job in self._rows.row:
             with self._in_plan(effect.job) as row:
                 at = self._cluster.quote(row, effect.not_before, now)
         return Quoted(effect.job, at, effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked:
         booked = None
-        if effect.job in self._rows:
+        if effect.job in self._rows.row:
             with self._in_plan(effect.job) as row:
                 if self._cluster.book(row, effect.at, now):
                     booked = self._cluster.has_from(row, effect.at)
@@ -148,11 +148,11 @@ class OpenMeeting:
         record["state"] = JobState.READY
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        if job in self._rows:
+        if job in self._rows.row:
             self._cluster.move_slot(self._rows.row[job], moves)
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        if job in self._rows:
+        if job in self._rows.row:
             self._cluster.unbook(self._rows.row[job])
 
     def claim(self, effect: Claim, now: int) -> Claimed:

@@ -28,7 +28,7 @@ class Rows:
     """The tables, and which job is which row. `tables`, `cluster` and `record` are others after `add`."""
 
     def __init__(self, settings: ClusterSettings) -> None:
-        self._settings = settings
+        self._settings, self._meets = settings, settings.meets
         self.row: dict[JobId, int] = {}  # in the order of rows
         self.job: list[JobId] = []  # by row
         self._left: tuple[JobId, int] | None = None  # which job has left last, if none has come since, and its row
@@ -42,12 +42,12 @@ class Rows:
         partitions = self._settings.partitions
         self._use(new_tables([rows], [partitions.units if partitions else 0]))
         self.record["next_submit"] = rows  # nothing is submitted by itself
-        self.record["answers_late"] = self._settings.meets
+        self.record["answers_late"] = self._meets
 
     def _use(self, tables: Tables) -> None:
         """Find in the tables what is read most often; a column's `item` is the quickest way."""
         self.tables = tables
-        self.cluster = (MeetingCluster if self._settings.meets else Cluster)(tables, 0, self._settings)
+        self.cluster = (MeetingCluster if self._meets else Cluster)(tables, 0, self._settings)
         domains = tables.domains
         self.record = domains[0]
         self.is_open, self.is_changed = domains["open"].item, domains["changed"].item
@@ -79,7 +79,7 @@ class Rows:
 
         `again`: a job that is queued again, and had the row `former`.
         """
-        jobs = [self._read(row) for row in self.row.values()]
+        jobs = [self.read(row) for row in self.row.values()]
         if again is not None:
             jobs.insert(sum(row < former for row in self.row.values()), again)
         released_at, boosted = int(self.record["released_at"]), int(self.record["boosted"])
@@ -93,20 +93,12 @@ class Rows:
             self._add(job)
 
     def _add(self, job: ClusterJob) -> None:
-        row = len(self.job)
+        row, size, time, begun = len(self.job), job.nodes, job.requested, (NONE, NONE)
         self.job.append(job.id)
         self.row[job.id] = row
-        self._write(row, job)
-        if self._settings.meets:
-            self._mark(row, job)
-        if job.state is JobState.QUEUED:
-            self._enqueue(self.tables, 0, row)
-            return
-        occupancy.occupy(self.tables, 0, job.nodes, int(self.tables.jobs[row]["block"]), job.expected)
-
-    def _write(self, row: int, job: ClusterJob) -> None:
-        size, time, begun = job.nodes, job.requested, (NONE, NONE)
-        alone, block, boost = not job.paired, self._block(job), job.kept.get("boost", 0.0)
+        on_flat_pool = self._settings.partitions is None and job.state is not JobState.QUEUED
+        block = occupancy.WHOLE if on_flat_pool else int(job.kept.get("block", NONE))
+        alone, boost = not job.paired, job.kept.get("boost", 0.0)
         # Whole records, by the order of their columns: one by one they take ten times as long.
         self.tables.jobs[row] = job.submitted, size, time, time, *begun, job.expected, block, job.state, 1, alone, 0
         self.tables.marks[row] = boost, job.passed_over, job.wanted_until, job.released
@@ -114,10 +106,12 @@ class Rows:
             self.record["released_at"] = max(int(self.record["released_at"]), job.released)
         if boost:
             self.record["boosted"] = 1
-
-    def _block(self, job: ClusterJob) -> int:
-        on_flat_pool = self._settings.partitions is None and job.state is not JobState.QUEUED
-        return occupancy.WHOLE if on_flat_pool else int(job.kept.get("block", NONE))
+        if self._meets:
+            self._mark(row, job)
+        if job.state is JobState.QUEUED:
+            self._enqueue(self.tables, 0, row)
+            return
+        occupancy.occupy(self.tables, 0, size, int(self.tables.jobs[row]["block"]), job.expected)
 
     def _mark(self, row: int, job: ClusterJob) -> None:
         """Write what there is where pairs meet."""
@@ -148,15 +142,16 @@ class Rows:
 
     # Jobs by their ids
 
-    def __contains__(self, job: JobId) -> bool:
-        return job in self.row
-
-    def read(self, job: JobId) -> ClusterJob:
+    def read(self, row: int) -> ClusterJob:
         """Return all that is known of a job."""
-        return self._read(self.row[job])
-
-    def _read(self, row: int) -> ClusterJob:
         record, mark = self.tables.jobs[row], self.tables.marks[row]
+        kept: dict[str, Any] = {}  # beside what all schedulers know
+        if self._settings.partitions and (block := int(record["block"])) != NONE:
+            kept["block"] = block  # the first unit of its nodes
+        if boost := float(mark["boost"]):
+            kept["boost"] = boost
+        if self._meets:
+            self._add_marks(row, kept)
         return ClusterJob(
             self.job[row],
             int(record["nodes"]),
@@ -169,19 +164,8 @@ class Rows:
             int(mark["wanted_until"]),
             int(mark["released"]),
             self.owner.get(self.job[row], ""),
-            kept=self._own(row),
+            kept=kept,
         )
-
-    def _own(self, row: int) -> dict[str, Any]:
-        """Return what is kept of a job beside what all schedulers know."""
-        kept: dict[str, Any] = {}
-        if self._settings.partitions and (block := int(self.tables.jobs[row]["block"])) != NONE:
-            kept["block"] = block  # the first unit of its nodes
-        if boost := float(self.tables.marks[row]["boost"]):
-            kept["boost"] = boost
-        if self._settings.meets:
-            self._add_marks(row, kept)
-        return kept
 
     def _add_marks(self, row: int, kept: dict[str, Any]) -> None:
         mark = self.tables.slots[row]
