@@ -181,11 +181,16 @@ class Operations:
         if of_nodes.keys() - {NODELIST} and self._choosing is None:
             why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_MAPS", why)
-        if self._choosing is not None:
-            self._refusing("NO_SUCH_COLUMN", partial(self._choosing.check, of_nodes), nodes)
-        self._refusing("NO_SUCH_COLUMN", partial(check_columns, kind), columns)
-        said = {**self._refusing("NO_SUCH_COLUMN", kind.own_texts, self._submitted(columns)), **of_nodes}
-        self._refusing("NO_SUCH_COLUMN", kind.read, said)
+
+        def read(columns: Mapping[str, str]) -> Mapping[str, str]:
+            if self._choosing is not None:
+                self._choosing.check(of_nodes, nodes)
+            check_columns(kind, columns)
+            said = {**kind.own_texts(self._submitted(columns)), **of_nodes}
+            kind.read(said)
+            return said
+
+        said = self._refusing("NO_SUCH_COLUMN", read, columns)
         return json.dumps(said) if said else None
 
     def _refusing(self, reason: str, check: Callable[[S], T], what: S) -> T:
