@@ -125,7 +125,7 @@ def _told(named: Named) -> Detail:
     """Return how a job names those with which it starts, for its story."""
     if not named.is_pair:
         return {"group": named.name, "others": list(named.others)}
-    return {"pair": named.pair, "mate": named.mate, "peer": named.others[0] or None}
+    return {"pair": named.name or None, "mate": named.mate, "peer": named.others[0] or None}
 
 
 def _named(job: PairedJob) -> str | None:

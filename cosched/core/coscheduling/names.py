@@ -95,7 +95,7 @@ class Names:
 
     def _called(self, named: Named, owner: str) -> tuple[JobId | None, PairedJob | None]:
         """Return the job here that has this name of this owner, or this mate; and one that has ended, which had it."""
-        found = [self._by_name.get((named.peer, owner, named.name))]
+        found = [self._by_name.get((named.others[0] if named.is_pair else OF_GROUPS, owner, named.name))]
         if named.ids and named.is_pair:
             found += [self._by_mate.get(mate) for mate in named.ids]
         living, ended = None, None
@@ -368,7 +368,7 @@ class Names:
         """Return the name by which the job is found; None: it has none."""
         if job.group is None or not job.group.name:
             return None
-        return job.peer, job.owner, job.group.name
+        return job.group.others[0] if job.group.is_pair else OF_GROUPS, job.owner, job.group.name
 
     def _enter(self, job: PairedJob) -> None:
         lives, group = job.state in WAITING, job.group

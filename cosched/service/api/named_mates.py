@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.protocol import JobId, MateProblem, Named, named_mate
+from cosched.core.protocol import NO_TERMS, JobId, MateProblem, Named, named_mate
 from cosched.core.settings import OnMemberRequeued
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.announcing import Announcer
@@ -32,7 +32,7 @@ class NamedMates:
     async def checked(self, named: Named) -> Named:
         """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
         if named.is_pair:
-            return self._with_terms(self.mate(named))
+            return self.mate(named) if named.terms == NO_TERMS else self._with_terms(self.mate(named))
         self._with_terms(named)
         for peer in named.others:
             self.mate(named_mate(peer))
@@ -89,7 +89,7 @@ class NamedMates:
 
     def mate(self, mate: Named) -> Named:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
-        peer = self._coupled.meant(mate.peer)
+        peer = self._coupled.meant(*mate.others)
         if peer not in self._coupled.peers:
             known = ", ".join(self._coupled.peers) or "none"
             said = f"no domain {mate.peer}{did_you_mean(mate.peer, self._coupled.peers)}"

@@ -49,8 +49,10 @@ def once(operate: Operation[P]) -> Operation[P]:
     """An operation that is carried out once for each request id, to its end; see `Requests`."""
 
     @wraps(operate)
-    async def method(self: Operations, request: UserRequest, /, *named: P.args, **options: P.kwargs) -> JobRecord:
-        return await self.requests.once(request, partial(operate, self, request, *named, **options), self.done)
+    def method(
+        self: Operations, request: UserRequest, /, *named: P.args, **options: P.kwargs
+    ) -> Coroutine[Any, Any, JobRecord]:
+        return self.requests.once(request, partial(operate, self, request, *named, **options), self.done)
 
     return method
 

@@ -10,6 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.allocation import Allocation
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, MateJobId, MateProblem, MateStatus, Named
@@ -59,11 +60,11 @@ class Views:
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write a job into an empty message. Making a page's jobs first and copying them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
-        job, allocation, said = record.job, record.allocation, said_of(record)
+        job, allocation, said, promise = record.job, record.allocation, said_of(record), self._promise(record)
         message.name, message.owner = record.name, record.owner
         message.nodes = record.nodes if allocation is None else allocation.nodes
         message.state = int(job.state)  # type: ignore[assignment]  # the numbers are the same
-        message.reason, message.account = self._reason(record), self._domain.records.charges.account(record)
+        message.reason, message.account = self._reason(record, promise), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if allocation is not None:
@@ -73,7 +74,7 @@ class Views:
         message.adoptable, message.starting = job.adoptable and job.group is None, record.is_starting
         if job.group is not None:
             self._write_others(message, record)
-            self._write_holds(message.holds, record)
+            self._write_holds(message.holds, job, promise)
         message.columns.update(said)
         if LEAST_NODES in said:
             self._write_malleable(message.malleable, record)
@@ -150,8 +151,7 @@ class Views:
             if isinstance(said, MateJobId) and said.problem is not None:
                 member.problem = PROBLEM[said.problem]
 
-    def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
-        job = record.job
+    def _write_holds(self, message: job_pb2.HoldRecord, job: PairedJob, promise: Promise | None) -> None:
         message.holds, message.yields, message.hold_generation = job.holds, job.yields, job.generation
         message.held_node_seconds = job.held_node_seconds
         if job.state is JobState.HOLDING:
@@ -161,7 +161,7 @@ class Views:
             else:
                 message.hold_until.seconds = self._clock.to_wall(job.held_until)
 
-        elif (promise := self._promise(record)) is not None:
+        elif promise is not None:
             message.hold_until.seconds = self._clock.to_wall(promise.until)
 
     def _promise(self, record: JobRecord) -> Promise | None:
@@ -171,14 +171,14 @@ class Views:
         job = self._domain.core.jobs.get(str(record.id))
         return None if job is None or job.group is None else job.group.promise
 
-    def _reason(self, record: JobRecord) -> str:
+    def _reason(self, record: JobRecord, promise: Promise | None) -> str:
         if record.cancelled_by is not None and not record.job.state.final:
             return story.CANCELLING
         if record.is_starting:
             return waits_to_begin(self._domain, record)
         if record.user_hold:
             return story.PUT_ASIDE if str(record.id) in self._domain.aside else story.HELD_BY_USER
-        if (promise := self._promise(record)) is not None:
+        if promise is not None:
             return story.kept_for(promise.proposer, promise.caller)
         return story.HAS_SLOT if record.slot is not None else record.reason
 

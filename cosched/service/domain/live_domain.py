@@ -36,8 +36,8 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
-from cosched.service.domain.malleable import columns_of, names_in, said_of
-from cosched.service.domain.predictions import Prediction, counted
+from cosched.service.domain.malleable import names_in, said_of
+from cosched.service.domain.predictions import Prediction, as_told, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
@@ -180,12 +180,15 @@ class LiveDomain:
     def known(self, record: JobRecord, *, paired: bool = False) -> ClusterJob:
         """Return the job as its scheduler is told of it; `paired`: it waits for a mate."""
         nodes, said = record.nodes, said_of(record)
+        columns = self.kind.read(said)
+        if record.predictions is not None:  # it runs
+            columns = replace(columns, table=counted(as_told(record.predictions)))
         if LEAST_NODES not in said:
             with suppress(ValueError):  # it runs, and the machine has become smaller
                 nodes = self.scheduler.rounded(nodes)
         return ClusterJob(
             str(record.id), nodes, record.time_limit, record.submitted_at, paired, record.job.state,
-            owner=record.owner, columns=columns_of(record, self.kind, said), nodelist=names_in(said),
+            owner=record.owner, columns=columns, nodelist=names_in(said) if said else (),
         )  # fmt: skip
 
     def blame(self, error: Exception) -> str:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 from cosched.schedulers.column import LEAST_NODES
-from cosched.schedulers.kind import SchedulerKind
-from cosched.service.domain.predictions import as_told, counted
 from cosched.service.store import JobRecord
 
 APPLICATION, PROBLEM_SIZE = "application", "problem_size"  # what it runs, where the domain chooses nodes for that
@@ -22,14 +18,6 @@ def said_of(record: JobRecord) -> Mapping[str, str]:
     """Return what the job says, by `Column.asked`; empty: nothing."""
     said: Mapping[str, str] = {} if record.columns is None else json.loads(record.columns)
     return said
-
-
-def columns_of(record: JobRecord, kind: SchedulerKind, said: Mapping[str, str]) -> Any:
-    """Return what its scheduler reads of what the job says, and predicts of its sizes if it runs. ValueError."""
-    columns = kind.read(said)
-    if record.predictions is None:
-        return columns
-    return replace(columns, table=counted(as_told(record.predictions)))
 
 
 def names_in(columns: Mapping[str, str]) -> tuple[str, ...]:

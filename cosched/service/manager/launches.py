@@ -57,7 +57,7 @@ def spec_of(
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes if allocation is None else allocation.nodes,
-        walltime=longest_run(record),
+        walltime=record.time_limit if allocation is None else longest_run(record, allocation),
         where=None if allocation is None else allocation.where,
         directory=script.directory,
         command=script.arguments,
@@ -72,10 +72,9 @@ def spec_of(
     )
 
 
-def longest_run(record: JobRecord) -> int:
-    """Return how long the job may run, in seconds: its time limit, until its scheduler has said otherwise."""
-    allocation = record.allocation
-    if allocation is None or record.started_at is None:
+def longest_run(record: JobRecord, allocation: Allocation) -> int:
+    """Return how long the job may run on this, in seconds: its time limit, until its scheduler has said otherwise."""
+    if record.started_at is None:
         return record.time_limit
     return min(allocation.latest_end - record.started_at, MAX_SECONDS)
 

@@ -98,7 +98,7 @@ def _translated(message: _Told, by: Translations, about: Any = None) -> _Told:
     instants = {}
     for field, kind in INSTANTS[type(message)].items():
         at = getattr(message, field)
-        if kind in by and (at is not None or kind in STARTS):
+        if kind in by and (at or kind in STARTS):  # 0 is no instant either
             instants[field] = by[kind](about, at)
     if not instants:
         return message

@@ -131,24 +131,23 @@ def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
         raise FieldError("script", f"has more than {MAX_SCRIPT} bytes")
     if not message.script.startswith(b"#!"):
         raise FieldError("script", "does not begin with #! and an interpreter")
-    _words("arguments", message.arguments)
-    _words("environment", [*message.environment, *message.environment.values()], 2 * MAX_WORDS)
+    directory, variables = message.working_directory or "/", [*message.environment, *message.environment.values()]
+    _check_words(arguments=message.arguments, environment=variables, working_directory=[directory])
     for name in message.environment:
         if not name or "=" in name:
             raise FieldError("environment", "has a variable without a name, or with = in it")
-    directory = message.working_directory or "/"
-    _words("working_directory", [directory])
     if not directory.startswith("/"):
         raise FieldError("working_directory", "is not absolute")
     return JobScript(message.script, tuple(message.arguments), directory, dict(message.environment))
 
 
-def _words(field: str, words: Sequence[str], most: int = MAX_WORDS) -> None:
-    if len(words) > most:
-        raise FieldError(field, f"has more than {MAX_WORDS} entries")
-    for word in words:
-        if len(word) > MAX_WORD or "\0" in word:
-            raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
+def _check_words(**fields: Sequence[str]) -> None:
+    for name, words in fields.items():
+        if len(words) > (2 * MAX_WORDS if name == "environment" else MAX_WORDS):  # names and values
+            raise FieldError(name, f"has more than {MAX_WORDS} entries")
+        for word in words:
+            if len(word) > MAX_WORD or "\0" in word:
+                raise FieldError(name, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
 
 
 def read_link(message: domain_pb2.LinkJobsRequest) -> Named:
