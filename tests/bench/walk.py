@@ -1,6 +1,6 @@
 """Counts the Python calls of two walks through a live domain, and the folders and files that they enter.
 
-    python -m tests.bench.walk
+    python -m tests.bench.walk [-v]    # -v: each call, in order, below its caller
 
 Both begin with the call of a gRPC service's method, and end when its answer is made and what follows is on its way.
 """
@@ -44,6 +44,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
+        self._depths: list[int] = []
 
     def __enter__(self) -> Walk:
         sys.setprofile(self._see)
@@ -56,17 +57,26 @@ class Walk:
         file = frame.f_code.co_filename
         if event == "call" and file.startswith(ROOT) and "/v1/" not in file:
             self.calls.append((file.removeprefix(ROOT), frame.f_code.co_qualname))
+            self._depths.append(_depth(frame))
 
     def tell(self, name: str) -> None:
         files = Counter(file for file, _ in self.calls)
         folders = {str(Path(file).parent) for file in files}
         print(f"{name}: {len(self.calls)} calls, {len(folders)} folders, {len(files)} files")
         if "-v" in sys.argv:
-            for (file, function), count in Counter(self.calls).most_common():
-                print(f"  {count:4} {file}:{function}")
+            for (file, function), depth in zip(self.calls, self._depths, strict=True):
+                print(f"  {'  ' * depth}{function}  {file}")
 
 
-async def started_for_its_mate(node: Node) -> None:
+def _depth(frame: FrameType) -> int:
+    """Return how many of our functions are below this one."""
+    count, below = 0, frame.f_back
+    while below is not None:
+        count, below = count + below.f_code.co_filename.startswith(ROOT), below.f_back
+    return count
+
+
+async def started_for_its_mate(node: Node) -> Walk:
     """TryStartMate, which starts a queued job."""
     node.run_times["1"] = 100
     node.run_times["2"] = 10
@@ -81,7 +91,7 @@ async def started_for_its_mate(node: Node) -> None:
     with Walk() as walk:
         answer = await api.TryStartMate(request, cast(Any, None))
     assert answer.started, node.domain.state("2")
-    walk.tell("TryStartMate that starts a job")
+    return walk
 
 
 class Announcer:
@@ -91,7 +101,7 @@ class Announcer:
         return {"b": MateJobId(Found.UNSUBMITTED, None)}
 
 
-async def submitted_with_a_pair(node: Node) -> None:
+async def submitted_with_a_pair(node: Node) -> Walk:
     """SubmitJob with a mate; its iteration asks the mate's domain."""
     domain, requests, queue = (
         node.domain,
@@ -110,17 +120,28 @@ async def submitted_with_a_pair(node: Node) -> None:
     with Walk() as walk:
         await api.SubmitJob(request, cast(Any, None))
     assert domain.jobs["3"].state is JobState.READY, domain.jobs["3"]
-    walk.tell("SubmitJob with a mate, and its RunJob")
+    return walk
+
+
+WALKS = {
+    "TryStartMate that starts a job": started_for_its_mate,
+    "SubmitJob with a mate, and its RunJob": submitted_with_a_pair,
+}
+
+
+def walks() -> dict[str, Walk]:
+    """Return both, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder), 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
+        walked = {name: asyncio.run(walk(world.nodes["a"])) for name, walk in WALKS.items()}
+        world.close()
+    return walked
 
 
 def main() -> None:
-    """Print the walks."""
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder), 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
-        node = world.nodes["a"]
-        for walk in (started_for_its_mate, submitted_with_a_pair):
-            asyncio.run(walk(node))
-        world.close()
+    """Print them."""
+    for name, walk in walks().items():
+        walk.tell(name)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.answers import Answers
-from cosched.core.coscheduling.ledger import queued_job
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Answer, Start, Try
 from cosched.core.events import ReleaseDue, Tried
 from cosched.core.job import JobState
@@ -37,7 +37,7 @@ def holding() -> DomainA:
 
 def test_answers_are_kept_as_long_as_the_job_that_they_are_about():
     """Also those of former mates, but not those that have since called about another job."""
-    jobs = [queued_job(name, "ann", "a", None) for name in "ij"]
+    jobs = [PairedJob(name, "ann") for name in "ij"]
     answers = Answers(DomainA().core.ledger)
     for number, (job, caller) in enumerate(((jobs[0], "k"), (jobs[0], "m"), (jobs[1], "m")), 1):
         answers.reply(job, "b", TryStartMate(f"b/{caller}/{number}", job.id, caller, 0), MateTried(True), [])

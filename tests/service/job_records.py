@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from cosched.core.coscheduling.ledger import PairedJob, queued_job
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.protocol import Named
 from cosched.service.store import JobRecord
 
@@ -17,7 +18,7 @@ def queued(
     name: str = "j", **known: Any,
 ) -> JobRecord:  # fmt: skip
     """A job that was submitted at `at`, with a limit of so many seconds; and what is known of it since."""
-    job = queued_job(str(id), owner, domain, named)
+    job = PairedJob(str(id), owner, Membership.named(domain, named))
     record = JobRecord(id, name, owner, None, nodes, limit, at, job)
     for field, value in known.items():
         setattr(job if field in OF_CORE else record, field, value)

@@ -50,10 +50,10 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     settled = AsyncMock()
     api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, settled, pytest.fail)
     caller = wire.JobRef(domain="b", job_id="7")
-    await api.ask(GET_MATE_JOB_ID, wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), cast(Any, None))
+    await api.ask(wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), cast(Any, None), GET_MATE_JOB_ID)
     ours = wire.JobRef(domain="a", job_id="2")
     request = wire.TryStartMateRequest(request_id="b/7/1", job=ours, caller=caller)
     request.hold_until.seconds = world.now + 100 + (ahead or 0)
-    answer = await api.ask(TRY_START_MATE, request, cast(Any, None))
+    answer = await api.ask(request, cast(Any, None), TRY_START_MATE)
     assert not answer.started
     assert node.domain.scheduler.job("2").wanted_until == world.now + 100

@@ -57,7 +57,7 @@ class Called:
         if "request_id" in request._fields:
             request = request._replace(request_id=request.request_id.format(number))
         message = call.write_request(request, "b", "a")
-        await self.api.ask(call, message, cast(Any, None))
+        await self.api.ask(message, cast(Any, None), call)
 
     def tell(self, presence: int, expected: int) -> None:
         self.api._hear(

@@ -17,6 +17,7 @@ from cosched.core.effects import (
     ClearTimer,
     Effect,
     Hold,
+    Record,
     Release,
     Reschedule,
     SetTimer,
@@ -87,8 +88,7 @@ class Allocations:
         job.call, job.in_doubt = None, False
         job.runs += 1
         job.hold_ends, job.missed = 0, False
-        noted = ledger.note(job, What.STARTED, why, **detail) if ledger.story else []
-        effects = [*ended, *noted]
+        effects = [*ended, Record(job.id, What.STARTED, why, detail)] if ledger.story else ended
         if job.slot is not None:
             effects += self.slots.end(job)
         if self._patient:

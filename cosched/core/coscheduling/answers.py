@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.effects import Answer, Effect
+from cosched.core.effects import Answer, Effect, Record
 from cosched.core.protocol import (
     Domain,
     JobId,
@@ -17,7 +17,7 @@ from cosched.core.protocol import (
     TryStartMate,
     call_number,
 )
-from cosched.core.story import What
+from cosched.core.story import Detail, What
 
 REFUSED: dict[type, MutatingReply] = {  # what a call is answered that changes nothing
     TryStartMate: MateTried(False),
@@ -52,10 +52,10 @@ class Answers:
     ) -> list[Effect]:
         """Answer a call, after its effects, and keep the answer for a retry."""
         self.keep(job.id, peer, request.caller, request.request_id, answer)
-        noted: list[Effect] = []
         if self.ledger.story:
-            noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
-        return [*noted, *effects, Answer(peer, request, answer)]
+            told: Detail = {"request": request.request_id, "started": answer.started}
+            effects = [Record(job.id, What.ANSWERS, None, told), *effects]
+        return [*effects, Answer(peer, request, answer)]
 
     def keep(self, job: JobId, peer: Domain, caller: JobId, request_id: str, answer: MutatingReply) -> None:
         """Keep an answer about our job until that is forgotten."""

@@ -158,13 +158,6 @@ class PairedJob:
         return NO_MATE if self.group is None else self.group.as_named
 
 
-def queued_job(
-    id: JobId, owner: str, domain: Domain, named: Named | None, *, adoptable: bool = False
-) -> PairedJob:  # fmt: skip
-    """Return a new job on `domain`, which starts with those that it names; None: with nobody."""
-    return PairedJob(id, owner, None if named is None else Membership.named(domain, named), adoptable=adoptable)
-
-
 def membership(job: PairedJob) -> Membership:
     """What a job that starts with others knows of them."""
     assert job.group is not None

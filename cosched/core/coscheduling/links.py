@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, queued_job
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.coscheduling.starts.telling import Telling
-from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
+from cosched.core.effects import ClearTimer, Effect, HasMate, Record, Reschedule, Timer, Want
 from cosched.core.events import Linked, MateHeardOf, Submitted, Unlinked
 from cosched.core.protocol import Found, Named
 from cosched.core.story import Detail, What, Why
@@ -35,10 +36,10 @@ class Links:
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate, or its place in its group, is another job's."""
         named = event.named
-        job = queued_job(event.job, event.owner, self.ledger.domain, named, adoptable=event.adoptable)
+        job = PairedJob(event.job, event.owner, Membership.named(self.ledger.domain, named), adoptable=event.adoptable)
         before = self.names.add(job, named)
         self.ledger.changed[job.id] = None
-        noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []
+        noted: list[Effect] = [Record(job.id, What.SUBMITTED, None, _told(named))] if self.ledger.story else []
         job.wanted = self.names.take_asked_early(job)
         wanted: list[Effect] = [Want(job.id)] if job.wanted else []
         told = [] if before is None else self._in_place_of(before, now)

@@ -174,9 +174,9 @@ class Membership:
     checks: Transient[Mapping[Domain, Request]] = NOTHING  # what is asked of others while the job holds, or runs
 
     @classmethod
-    def named(cls, domain: Domain, named: Named) -> Membership | None:
+    def named(cls, domain: Domain, named: Named | None) -> Membership | None:
         """Return that of a new job on `domain`; None: it names nobody."""
-        if not named.others[0]:
+        if named is None or not named.others[0]:
             return None
         group = cls.of(domain, named.others, named.name, named.is_pair)
         group.or_alone, group.at, group.terms = named.or_alone, named.at, named.terms

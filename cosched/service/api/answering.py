@@ -49,12 +49,12 @@ class ApiFor(Generic[_Parts]):
 Method: TypeAlias = Callable[[_Api, _Message, Context], Coroutine[Any, Any, Reply]]
 
 
-def answered(work: Method[_Api, _Message, Reply]) -> Method[_Api, _Message, Reply]:
-    """A method of an API that answers the call of its name, or ends it by an error.
+def answered(work: Method[_Api, _Message, Reply], name: str = "") -> Method[_Api, _Message, Reply]:
+    """A method of an API that answers the call of this name, its own if empty, or ends it by an error.
 
     What the reply shows of the domain is on disk by then, so that a power failure cannot undo it.
     """
-    call = work.__name__
+    call = name or work.__name__
 
     @wraps(work)
     async def method(api: _Api, message: _Message, context: Context) -> Reply:

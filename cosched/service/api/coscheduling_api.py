@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 import grpc
@@ -29,7 +30,7 @@ from cosched.core.protocol import (
     Reply,
     named_id,
 )
-from cosched.service.api.answering import Context, Method, answered, as_refusal
+from cosched.service.api.answering import Context, answered, as_refusal
 from cosched.service.domain.draining import check_seconds
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.live_domain import LiveDomain
@@ -64,16 +65,6 @@ ASKS_FIRST = "it asks first whether an earlier mate has ended; try again soon"
 NO_MATE = "NO_MATE"  # in the audit: what comes of an order about a job that does not start with the caller
 
 
-def _answers(call: _Call[_Message, _Response]) -> Method[CoschedulingApi, _Message, _Response]:
-    """Return the method of the API that answers this call."""
-
-    async def method(api: CoschedulingApi, message: _Message, context: Context) -> _Response:
-        return await api.ask(call, message, context)
-
-    method.__name__ = call.name
-    return answered(method)
-
-
 class CoschedulingApi(CoschedulingServiceServicer):
     """The calls of Algorithm 1, for slots and for groups, clocks, and news of presence, for one listener."""
 
@@ -101,16 +92,35 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self._agreed = agreed
         self._instants = Instants(domain, agreed)
 
+    async def ask(self, message: _Message, context: Context, call: _Call[_Message, _Response]) -> _Response:
+        """Return the answer to a call. Refusal, FieldError."""
+        caller, here = self._identify(context), self.domain.name
+        try:
+            asked = call.read_request(message, here)
+            if asked.peer == here and isinstance(asked.request, GetMateJobId):
+                self._check_reader(caller)
+                return call.answer(*self._own_mate(asked.request.caller))
+            self.check_peer(caller, asked.peer)
+            self.domain.asked_at = self.domain.clock.now()
+            response = call.answer(self._instants.answered(await self._reply(asked, caller)), here)
+            if self._gaps is not None and isinstance(asked.request, GetMateStatus):
+                self._gaps.answer(asked.request.job, cast(wire.GetMateStatusResponse, response))
+            return response
+        except (Refusal, FieldError) as error:
+            if call.request in ORDERS:
+                self._audit_refused(call.name, caller, as_refusal(error))
+            raise
+
     # The calls that are in the table of `translation`
 
-    GetMateJobId = _answers(GET_MATE_JOB_ID)
-    GetMateStatus = _answers(GET_MATE_STATUS)
-    TryStartMate = _answers(TRY_START_MATE)
-    StartJob = _answers(START_JOB)
-    GetMember = _answers(GET_MEMBER)
-    ProposeGroupStart = _answers(PROPOSE_GROUP_START)
-    SettleGroupStart = _answers(SETTLE_GROUP_START)
-    GetProposal = _answers(GET_PROPOSAL)
+    GetMateJobId = answered(partial(ask, call=GET_MATE_JOB_ID), GET_MATE_JOB_ID.name)
+    GetMateStatus = answered(partial(ask, call=GET_MATE_STATUS), GET_MATE_STATUS.name)
+    TryStartMate = answered(partial(ask, call=TRY_START_MATE), TRY_START_MATE.name)
+    StartJob = answered(partial(ask, call=START_JOB), START_JOB.name)
+    GetMember = answered(partial(ask, call=GET_MEMBER), GET_MEMBER.name)
+    ProposeGroupStart = answered(partial(ask, call=PROPOSE_GROUP_START), PROPOSE_GROUP_START.name)
+    SettleGroupStart = answered(partial(ask, call=SETTLE_GROUP_START), SETTLE_GROUP_START.name)
+    GetProposal = answered(partial(ask, call=GET_PROPOSAL), GET_PROPOSAL.name)
 
     # Others
 
@@ -158,25 +168,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self.domain.sparing_log.log(logging.INFO, (peer, told.presence), "peer %s %s", peer, said)
 
     # How a call is answered
-
-    async def ask(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
-        """Return the answer to a call. Refusal, FieldError."""
-        caller, here = self._identify(context), self.domain.name
-        try:
-            asked = call.read_request(message, here)
-            if asked.peer == here and isinstance(asked.request, GetMateJobId):
-                self._check_reader(caller)
-                return call.answer(*self._own_mate(asked.request.caller))
-            self.check_peer(caller, asked.peer)
-            self.domain.asked_at = self.domain.clock.now()
-            response = call.answer(self._instants.answered(await self._reply(asked, caller)), here)
-            if self._gaps is not None and isinstance(asked.request, GetMateStatus):
-                self._gaps.answer(asked.request.job, cast(wire.GetMateStatusResponse, response))
-            return response
-        except (Refusal, FieldError) as error:
-            if call.request in ORDERS:
-                self._audit_refused(call.name, caller, as_refusal(error))
-            raise
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
         now, who = self.domain.clock.now(), caller.peer or caller.user or ""

@@ -9,7 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
-from cosched.core.coscheduling.ledger import queued_job
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.events import ReleaseDue
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import NO_TERMS, Domain, EndedBy, Named
@@ -164,7 +165,7 @@ class Operations:
             nodes=wanted.nodes,
             time_limit=wanted.time_limit,
             submitted_at=self._domain.clock.now(),
-            job=queued_job(str(id), owner, self._domain.name, named, adoptable=wanted.adoptable),
+            job=PairedJob(str(id), owner, Membership.named(self._domain.name, named), adoptable=wanted.adoptable),
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
             columns=self._columns(wanted.columns, wanted.nodes),
@@ -225,10 +226,11 @@ class Operations:
 
     def _check_room(self, owner: str, nodes: int) -> None:
         self._refusing("JOB_TOO_LARGE", self._domain.scheduler.rounded, nodes)
-        if self._domain.records.holdings.jobs(owner) >= self._most_jobs:
+        jobs, script_bytes = self._domain.records.holdings.of(owner)
+        if jobs >= self._most_jobs:
             said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)
-        if self._domain.records.holdings.script_bytes(owner) >= self._most_bytes:
+        if script_bytes >= self._most_bytes:
             size = f"{self._most_bytes} bytes, the most that those of one user may take"
             said = f"the scripts of {owner}'s jobs that have not ended take {size}"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH_STORED", said)

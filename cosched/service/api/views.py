@@ -64,14 +64,15 @@ class Views:
         message.name, message.owner = record.name, record.owner
         message.nodes = record.nodes if allocation is None else allocation.nodes
         message.state = int(job.state)  # type: ignore[assignment]  # the numbers are the same
-        message.reason, message.account = self._reason(record, promise), self._domain.records.charges.account(record)
+        message.adoptable, message.starting = job.adoptable and job.group is None, record.is_starting
+        message.reason = self._reason(record, promise, starting=message.starting)
+        message.account = self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if allocation is not None:
             self._write_allocation(message, job.state, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
-        message.adoptable, message.starting = job.adoptable and job.group is None, record.is_starting
         if job.group is not None:
             self._write_others(message, record)
             self._write_holds(message.holds, job, promise)
@@ -171,10 +172,10 @@ class Views:
         job = self._domain.core.jobs.get(str(record.id))
         return None if job is None or job.group is None else job.group.promise
 
-    def _reason(self, record: JobRecord, promise: Promise | None) -> str:
+    def _reason(self, record: JobRecord, promise: Promise | None, *, starting: bool) -> str:
         if record.cancelled_by is not None and not record.job.state.final:
             return story.CANCELLING
-        if record.is_starting:
+        if starting:
             return waits_to_begin(self._domain, record)
         if record.user_hold:
             return story.PUT_ASIDE if str(record.id) in self._domain.aside else story.HELD_BY_USER

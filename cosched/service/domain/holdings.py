@@ -28,10 +28,6 @@ class Holdings:
         if not self._jobs[job.owner]:
             del self._jobs[job.owner], self._bytes[job.owner]
 
-    def jobs(self, owner: str) -> int:
-        """Return how many jobs of this owner have not ended."""
-        return self._jobs[owner]
-
-    def script_bytes(self, owner: str) -> int:
-        """Return what their scripts take."""
-        return self._bytes[owner]
+    def of(self, owner: str) -> tuple[int, int]:
+        """Return how many jobs of this owner have not ended, and what their scripts take."""
+        return self._jobs[owner], self._bytes[owner]

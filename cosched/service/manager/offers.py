@@ -11,8 +11,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import assert_never
 
-from cosched.core.coscheduling.ledger import queued_job
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.mateless import Mateless
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import (
     Book,
     Claim,
@@ -301,7 +302,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             account=job.account,
             columns=_columns(job.queue),
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
-            job=queued_job(job.job_id, job.owner, self._domain.name, named),
+            job=PairedJob(job.job_id, job.owner, Membership.named(self._domain.name, named)),
             reason=story.WAITS_IN_QUEUE,
         )
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from cosched.core.coscheduling.ledger import queued_job
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.protocol import NO_MATE, Domain, JobId, Named
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
@@ -91,7 +92,7 @@ def _record(job: TraceJob, domain: Domain, named: Named) -> JobRecord:
         nodes=job.nodes,
         time_limit=job.requested,
         submitted_at=job.submit,
-        job=queued_job(str(job.number), OWNER, domain, named),
+        job=PairedJob(str(job.number), OWNER, Membership.named(domain, named)),
         reason=story.WAITS_IN_QUEUE,
         columns=json.dumps(job.said) if job.said else None,
     )
