@@ -29,6 +29,7 @@ from cosched_adapters.batch_system import (
 )
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, SlotsOnRecord
+from cosched_adapters.own.gates import LEAD
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slices import Slices
@@ -39,7 +40,7 @@ from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow
 from cosched_adapters.slurm.controllers import is_here
 from cosched_adapters.slurm.gate_folder import GateFolder
-from cosched_adapters.slurm.gates import LEAD, Gates, OwnSlurm
+from cosched_adapters.slurm.gates import OwnSlurm, SlurmGates
 from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched_adapters.slurm.hook_server import HookServer
 from cosched_adapters.slurm.parameters import texts
@@ -82,7 +83,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         self._hosts: list[str] | None = None  # those of slurmctld
         if settings.gate_folder is not None:
             self._gates = GateFolder(settings.gate_folder, settings.gate_lead * _OF_LEAD)
-        self._hooks: HookServer | Gates
+        self._hooks: HookServer | SlurmGates
         self._sequences: Sequences
         self._slots: Slots
 
@@ -135,10 +136,10 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             gate_lead=self.settings.gate_lead,
         )
 
-    def _make_gates(self) -> Gates:
+    def _make_gates(self) -> SlurmGates:
         """Return the gates of a user's own jobs, with all that they have said; ManagerError."""
         assert isinstance(self._slurm, OwnSlurm)
-        gates = self._slurm.gates = Gates(
+        gates = self._slurm.gates = SlurmGates(
             self.settings, self._slurm, on_offer=self._offered, on_withdrawn=self._withdrawn,
             on_starting=self._let_itself_go, jobs=self._register.jobs.keys,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from cosched_adapters.programs import until_it_answers
 from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import JobRow, NotPendingError
-from cosched_adapters.slurm.gates import Gates
+from cosched_adapters.slurm.gates import SlurmGates
 from cosched_adapters.slurm.hook_server import HookServer
 from cosched_adapters.slurm.register import Register
 from cosched_adapters.watch import Watch
@@ -43,7 +43,7 @@ class Sequences:
         self,
         slurm: Slurm,
         watch: Watch,
-        hooks: HookServer | Gates,
+        hooks: HookServer | SlurmGates,
         register: Register,
         clock: Callable[[], float],
         requeue_delay: int,

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cosched.core.protocol import Named
-from cosched.validation.addresses import socket_path
 from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.mate_words import asked_mate, option_of
+from cosched_adapters.own.submitting import behind_gate, hold_time, own_gates
 from cosched_adapters.slurm import commands
 from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
-from cosched_adapters.slurm.gate_relay import key_in
-from cosched_adapters.slurm.gate_script import gated, over_tcp
+from cosched_adapters.slurm.gates import WORDS
 from cosched_adapters.slurm.script import Asked, read_script
 from cosched_adapters.submitting import run
 
@@ -35,10 +34,10 @@ def submit(submission: Submission) -> Accepted:
     if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
         raise InputError(path, None, ARRAY)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
-    file, gates = _file(path), None if paired is None else _own_gates(submission.server)
+    file, gates = _file(path), None if paired is None else own_gates(submission.server)
     if gates is not None:
-        options += _named_as_without(path, given, asked, script)
-        script, raised = _gated(script, gates, asked, given)
+        options += _named_as_without(path, given, asked)
+        script, raised = _gated(path, script, gates, asked, given)
         options, file = options + raised, None
     argv = commands.submit(options, file, submission.arguments)
     job_id, said = _sbatch(argv, script, submission.config)
@@ -48,30 +47,16 @@ def submit(submission: Submission) -> Accepted:
     return Accepted(job_id, paired is not None, remarks)
 
 
-def _own_gates(server: str) -> Path | None:
-    """Return where the gates of a user's own service find it (gate_script); None: this is not a user's own service."""
-    socket = socket_path(server)
-    gates = None if socket is None else Path(socket).parent / "gates"
-    return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None
-
-
-def _gated(script: bytes, gates: Path, asked: Asked, given: Mapping[str, Any]) -> tuple[bytes, list[str]]:
+def _gated(path: str, script: bytes, gates: Path, asked: Asked, given: Mapping[str, Any]) -> tuple[bytes, list[str]]:
     """Return a script behind its gate, and the option by which its time limit is raised for the wait (hold_time)."""
     limit = asked.time_limit if given.get("time_limit") is None else math.ceil(given["time_limit"] / 60)
-    _, _, hold_time, *at = (gates / "patience").read_text().split()
-    raised = math.ceil(float(hold_time) / 60) if limit else 0
-    tcp = ""
-    if at:
-        host, _, port = at[0].rpartition(":")
-        tcp = over_tcp(host, int(port), key_in(gates))
+    raised = math.ceil(hold_time(gates) / 60) if limit else 0
     options = [f"--time={limit + raised}"] if limit and raised else []
-    return gated(script, gates, raised=raised, tcp=tcp), options
+    return behind_gate(path, script, gates, WORDS, raised), options
 
 
-def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
-    """Return the options that a job needs since sbatch reads its script from standard input; InputError."""
-    if not script.startswith(b"#!"):
-        raise InputError(path, 1, "does not begin with #!, so sbatch would refuse it")
+def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked) -> list[str]:
+    """Return the options that a job needs since sbatch reads its script from standard input."""
     named = given.get("name") or asked.named or path == "-"
     return [*([] if named else [f"--job-name={Path(path).name}"]), "--open-mode=append"] + (
         [] if asked.no_requeue else ["--requeue"]

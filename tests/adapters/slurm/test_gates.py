@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from cosched_adapters.manager import ManagerError
-from cosched_adapters.slurm import gates as gates_module
+from cosched_adapters.own import gates as gates_module
 from cosched_adapters.slurm.commands import JobRow
-from cosched_adapters.slurm.gates import Gates, OwnSlurm
+from cosched_adapters.slurm.gates import OwnSlurm, SlurmGates
 from cosched_adapters.slurm.settings import SlurmSettings
-from tests.adapters.slurm.test_gate_script import Gate
+from tests.adapters.own.test_gate_script import Gate
 from tests.waiting import until
 
 RUNNING = JobRow(
@@ -49,7 +49,7 @@ class World:
         settings = SlurmSettings(hook_socket=folder / "s.sock", gates=folder / "gates")
         self.slurm = Seen(settings)
         self.offers, self.withdrawn = 0, 0
-        self.gates = self.slurm.gates = Gates(
+        self.gates = self.slurm.gates = SlurmGates(
             settings, self.slurm, on_offer=self._offered, on_withdrawn=self._withdrawn,
             on_starting=lambda *_: None, jobs=list,
         )  # fmt: skip

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched_adapters.slurm.gate_script import gated
+from cosched_adapters.own.gate_script import gated
+from cosched_adapters.slurm.gates import WORDS
 from tests.waiting import wait_until
 
 SCRIPT = b"""#!/bin/bash
@@ -37,7 +38,7 @@ class Gate:
         self.folder, self.gates = folder, folder / "gates"
         self.gates.mkdir(exist_ok=True)
         self.file = folder / "slurm_script"
-        self.file.write_bytes(gated(script, gates or self.gates))
+        self.file.write_bytes(gated(script, gates or self.gates, WORDS))
         self.file.chmod(0o700)
         self.turn = turn
 
@@ -72,7 +73,7 @@ def tools(folder: Path, **scripts: str) -> Iterator[None]:
 
 
 def test_the_gate_keeps_the_lines_for_sbatch_and_no_others() -> None:
-    head = gated(SCRIPT, Path("/g"), 9).partition(b"\n{\n")[0]
+    head = gated(SCRIPT, Path("/g"), WORDS, 9).partition(b"\n{\n")[0]
     assert head.split(b"\n") == [b"#!/bin/bash", *SCRIPT.split(b"\n")[1:5]]
 
 
@@ -148,7 +149,7 @@ def test_a_node_whose_clock_is_behind_starts_its_job_in_time_and_says_so(tmp_pat
 
 def test_a_time_limit_that_was_raised_for_the_wait_falls_at_the_start(tmp_path: Path) -> None:
     gate = Gate(tmp_path)
-    gate.file.write_bytes(gated(SCRIPT, gate.gates, raised=20))
+    gate.file.write_bytes(gated(SCRIPT, gate.gates, WORDS, raised=20))
     with tools(tmp_path, scontrol=f'echo "$@" > {tmp_path}/asked'):
         job = gate.start()
     wait_until(gate.ready, "it is ready")

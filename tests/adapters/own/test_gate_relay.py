@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cosched_adapters.slurm.gate_relay import GateRelay, key_in
-from cosched_adapters.slurm.gate_script import gated, over_tcp
-from tests.adapters.slurm.test_gate_script import Gate
+from cosched_adapters.own.gate_relay import GateRelay, key_in
+from cosched_adapters.own.gate_script import gated, over_tcp
+from cosched_adapters.slurm.gates import WORDS
+from tests.adapters.own.test_gate_script import Gate
 from tests.waiting import PATIENCE, until
 
 SCRIPT = b'#!/bin/bash\necho "$COSCHED_MATES|$HOME"\n'
@@ -36,7 +37,7 @@ def told(tmp_path: Path):
 
 def start(folder: Path, port: int, key: bytes, patience: int = round(PATIENCE)) -> subprocess.Popen[str]:
     gate = Gate(folder)
-    gate.file.write_bytes(gated(SCRIPT, folder / "unseen", patience, tcp=over_tcp("127.0.0.1", port, key)))
+    gate.file.write_bytes(gated(SCRIPT, folder / "unseen", WORDS, patience, tcp=over_tcp("127.0.0.1", port, key)))
     return gate.start()
 
 

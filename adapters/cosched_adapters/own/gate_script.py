@@ -1,17 +1,17 @@
-"""The gate: what a user's own service gives to sbatch in the place of the user's script.
+"""The gate: what a user's own service gives to sbatch or qsub in the place of the user's script.
 
-It keeps the script's `#SBATCH` lines, waits in the allocation for the word of the service, and then becomes the script,
-by exec: the arguments, exit code, signals, standard streams and `$0` are as without it. It speaks by two files in a
-folder that login node and compute nodes share, whose names begin with the job's id:
+It keeps the script's `#SBATCH` or `#PBS` lines, waits in the allocation for the word of the service, and then becomes
+the script, by exec: the arguments, exit code, signals, standard streams and `$0` are as without it. It speaks by two
+files in a folder that login node and compute nodes share, whose names begin with the job's id:
 
     ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST [locked], starting, gone; it keeps
                 the file locked while it waits, where that is possible
     ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT NOW`, in seconds since
                 1970 (AT 0: now), and lines NAME=VALUE for the script's environment
 
-TURN counts how often Slurm has queued the job again. Both files are read by opening them anew, so that NFS shows what
-was written last. When the answer has not changed for `patience` seconds, there is no service: the gate lets the script
-start alone, or has Slurm queue the job again, as the file `patience` says. Before that it runs the script `restart`
+TURN grows when the batch system has queued the job again. Both files are read by opening them anew, so that NFS shows
+what was written last. When the answer has not changed for `patience` seconds, there is no service: the gate lets the
+script start alone, or has the job queued again, as the file `patience` says. Before that it runs the script `restart`
 beside the folder, which starts the service again where it was. The file `patience` is one line, which `cosched submit`
 reads too: SECONDS start|requeue HOLD_TIME [HOST:PORT], the last for nodes that do not see the folder (gate_relay).
 """
@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 120  # seconds
-CHOICES = ("start", "requeue")
 _COMMENT = re.compile(rb"\s*(?:#.*)?")
 _TCP = r"""
 H=%(host)s Q=%(port)d I='%(inner)s' O='%(outer)s'
@@ -37,7 +37,7 @@ gate_tcp() {
     while [ $((SECONDS - L)) -lt "$P" ]; do
         if { exec 8<> "/dev/tcp/$H/$Q"; } 2> /dev/null && read -r -t 10 n <&8; then
             c=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-            m="$J $T ready nodes=$SLURM_JOB_NUM_NODES nodelist=$SLURM_JOB_NODELIST"
+            m="$J $T ready $M"
             echo "$c $(gate_mac "$n $c $m") $m" >&8
             while read -r -t 30 m line <&8 && [ "$m" = "$(gate_mac "$c $n $line")" ]; do
                 L=$SECONDS
@@ -58,7 +58,8 @@ gate_tcp() {
 """
 _GATE = r"""
 {
-G=%(folder)s R=%(raised)d J=$SLURM_JOB_ID T=${SLURM_RESTART_COUNT:-0} P=%(patience)d W=start K= A=-30
+G=%(folder)s R=%(raised)d P=%(patience)d W=start K= A=-30
+%(job)s
 gate_says() { echo "cosched: $*" >&2; }
 gate_told() { { echo "$T $*" >> "$G/$J.told"; } 2> /dev/null; }
 gate_now() { date +%%s%%6N; }
@@ -68,7 +69,7 @@ trap : USR1 USR2 HUP INT
 if { : >> "$G/$J.answer"; } 2> /dev/null; then
     { read -r P W _ < "$G/patience"; } 2> /dev/null
     { exec 9>> "$G/$J.told" && flock -w 2 9 && K=locked; } 2> /dev/null
-    gate_told ready "nodes=$SLURM_JOB_NUM_NODES" "nodelist=$SLURM_JOB_NODELIST" $K
+    gate_told ready "$M" $K
     L=$SECONDS S=
     while :; do
         { read -r t w at now < "$G/$J.answer"; } 2> /dev/null
@@ -80,7 +81,7 @@ if { : >> "$G/$J.answer"; } 2> /dev/null; then
         fi
         if [ $((SECONDS - L)) -ge "$P" ]; then
             at=0 now=
-            if [ "$W" = requeue ] && gate_told gone && scontrol requeue "$J"; then sleep 60; fi
+            if [ "$W" = requeue ] && gate_told gone && %(requeue)s; then sleep 60; fi
             gate_says "no word from the service for $P s: this job starts without its mate"
             break
         fi
@@ -91,7 +92,7 @@ if { : >> "$G/$J.answer"; } 2> /dev/null; then
     gate_told starting
     exec 9>&-
     R=$((R - (SECONDS + 59) / 60))
-    if [ "$R" -gt 0 ]; then scontrol update "jobid=$J" "timelimit=-$R" > /dev/null 2>&1 & fi
+    if [ "$R" -gt 0 ]; then %(trim)s > /dev/null 2>&1 & fi
     E=$(< "$G/$J.answer")
 elif ! gate_tcp; then
     at=0 D=0 E=
@@ -116,6 +117,15 @@ exit 126
 """
 
 
+@dataclass(frozen=True, slots=True)
+class GateWords:
+    """What a batch system's gates say in its own way, in bash: lines that set J, T and M, and commands."""
+
+    job: str  # J is the job's id, T the turn, M nodes=N nodelist=LIST; G is the folder
+    requeue: str = "false"  # queues job J again
+    trim: str = ":"  # lowers its time limit by R minutes
+
+
 def over_tcp(host: str, port: int, key: bytes) -> str:
     """Return the part of a gate that reaches the service where its folder is not seen (gate_relay)."""
     padded = key.ljust(64, b"\0")  # a block of SHA-256
@@ -123,7 +133,9 @@ def over_tcp(host: str, port: int, key: bytes) -> str:
     return _TCP % {"host": shlex.quote(host), "port": port, "inner": inner, "outer": outer}
 
 
-def gated(script: bytes, folder: Path, patience: int = PATIENCE, raised: int = 0, tcp: str = "") -> bytes:
+def gated(
+    script: bytes, folder: Path, system: GateWords, patience: int = PATIENCE, raised: int = 0, tcp: str = ""
+) -> bytes:
     """Return the gate with a script that begins with `#!`; `folder` is where both sides write.
 
     `raised`: by how many minutes the job's time limit was raised so that it can wait; it falls again at the start.
@@ -136,6 +148,9 @@ def gated(script: bytes, folder: Path, patience: int = PATIENCE, raised: int = 0
             break
         comments.append(line)
     head = b"\n".join([b"#!/bin/bash", *comments])
-    words = {"folder": shlex.quote(str(folder)), "patience": patience, "raised": raised, "tcp": tcp}
+    words: dict[str, object] = {
+        "folder": shlex.quote(str(folder)), "patience": patience, "raised": raised, "tcp": tcp,
+        "job": system.job, "requeue": system.requeue, "trim": system.trim,
+    }  # fmt: skip
     lines = head.count(b"\n") + (_GATE % {**words, "lines": 0}).count("\n") + 1
     return head + (_GATE % {**words, "lines": lines}).encode("utf-8", "surrogateescape") + script
