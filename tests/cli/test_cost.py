@@ -82,7 +82,8 @@ def test_a_service_loads_only_what_it_serves_with(tmp_path):
     assert sorted(needless & (own | beside)) == []
     assert not {"numpy", "numba", "llvmlite"} & beside
     assert len(beside) < 1100
-    kernels = {name.partition(".kernels")[0] for name in own if ".kernels." in name}
+    numbers = "cosched_papers.molding.kernels.times"  # its kind needs these, too
+    kernels = {name.partition(".kernels")[0] for name in own - {numbers} if ".kernels." in name}
     assert kernels <= {"cosched.core.scheduling.batch", "cosched.core.scheduling.primitives"}
     assert len(own) < 1700
 

@@ -83,7 +83,7 @@ def test_what_others_do_wrong_is_no_fault_of_the_scheduler():
 
 def test_a_scheduler_that_tells_jobs_without_end_is_named(node, monkeypatch):
     seen = []
-    monkeypatch.setattr(PolicyDomain, "_next", lambda *_: seen.append(hanging(sys._getframe(), BAD, 5)))
+    monkeypatch.setattr(PolicyDomain, "_given", lambda *_: seen.append(hanging(sys._getframe(), BAD, 5)))
     node.domain.policy.schedule(1000)
     assert seen[0].line.startswith(f"{WHO} has not returned for 5 s from next, which tells jobs without end: mend")
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cosched.schedulers.column import Column
-from cosched.schedulers.kind import SchedulerKind
 from cosched_sim.workload.jobs import Ints, Values, Workload
+
+if TYPE_CHECKING:  # it reads settings; a look at a trace does without
+    from cosched.schedulers.kind import SchedulerKind
 
 Columns = Mapping[str, Values]  # by name, one row a job; UNKNOWN where the log says nothing
 Complete = Callable[
