@@ -6,10 +6,12 @@ import asyncio
 import getpass
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,19 @@ ASKS = 15.0  # seconds that a batch system may take to say its name
 ANSWERS = 60.0  # seconds that a new peer may take
 CLOCKS = 0.5  # seconds by which clocks may differ
 DAYS = 7  # of a week, over which a budget is spread
+_SYSTEMS = {  # the command by which a cluster tells its name, where that stands, and what it is called
+    "slurm": (("scontrol", "show", "config"), r"^ClusterName\s*=\s*(\S+)", "Slurm"),
+    "pbs": (("qstat", "-B", "-f"), r"^Server: *([^\s.]+)", "PBS"),
+}
 
 
 @click.command()
-@click.option("--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm, or this host's).")
-@click.option("--manager", type=click.Choice(["slurm", "local"]), help="What runs the jobs (Slurm, if it is here).")
+@click.option(
+    "--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm or PBS, or this host's)."
+)
+@click.option(
+    "--manager", type=click.Choice(["slurm", "pbs", "local"]), help="What runs the jobs (Slurm or PBS, if it is here)."
+)
 @click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
 @click.option("--scheme", type=click.Choice(["hold", "yield"]), help="What jobs do whose mates are not ready (hold).")
 @click.option("--hold-budget", type=click.FloatRange(min=0), metavar="NODE-HOURS", help="A week; a seventh each day.")
@@ -55,15 +65,14 @@ def up(
 def _make(
     own: OwnService, name: str | None, manager: str | None, slots: int | None, scheme: str, hold_budget: float | None
 ) -> None:
-    cluster = _slurm_cluster() if manager != "local" else None
-    if manager == "slurm" and cluster is None:
-        raise InputError(
-            "--manager", None, "scontrol show config tells no cluster here: is this a login node of Slurm?"
-        )
-    system: dict[str, Any] = {"kind": "local", "slots": slots or 4}
+    kind, cluster = _batch_system(manager)
+    if kind == "pbs" and scheme == "yield":
+        why = "PBS lets only operators queue a running job again, so your jobs hold there: let the other side yield"
+        raise InputError("--scheme", None, why)
+    system: dict[str, Any] = {"kind": kind, "slots": slots or 4}
     section: dict[str, Any] = {"scheme": scheme, "max_yields": 3}
-    if cluster is not None:
-        system = {"kind": "slurm", "gates": str(own.folder / "gates"), "try_patience": 30, "poll_interval": 5}
+    if cluster:
+        system = {"kind": kind, "gates": str(own.folder / "gates"), "try_patience": 30, "poll_interval": 5}
         section["peer_timeout"] = 45  # longer than a try to start
     named = name or re.sub(r"[^a-z0-9-]", "-", (cluster or socket.gethostname().partition(".")[0]).lower())
     own.make({"name": named}, section, system)
@@ -73,16 +82,29 @@ def _make(
             file.write(f'\n[[account]]\nname = "{user}"\nusers = ["{user}"]\nmax_held_node_hours = {daily}  # a day\n')
 
 
-def _slurm_cluster() -> str | None:
-    """Return the name of the Slurm cluster of this host; None if there is none that answers."""
-    if shutil.which("scontrol") is None:
-        return None
+def _batch_system(manager: str | None) -> tuple[str, str]:
+    """Return what runs the jobs here, and the name of its cluster; empty: local processes. InputError."""
+    for kind, (asked, name, who) in _SYSTEMS.items():
+        cluster = _said(asked, name) if manager in (kind, None) else ""
+        if cluster:
+            return kind, cluster
+        if manager == kind:
+            raise InputError(
+                "--manager", None, f"{shlex.join(asked)} tells no cluster here: is this a login node of {who}?"
+            )
+    return "local", ""
+
+
+def _said(asked: Sequence[str], name: str) -> str:
+    """Return the name that a command prints; empty if there is no command, or no answer."""
+    if shutil.which(asked[0]) is None:
+        return ""
     try:
-        asked = subprocess.run(["scontrol", "show", "config"], capture_output=True, timeout=ASKS, check=True, text=True)
+        done = subprocess.run(asked, capture_output=True, timeout=ASKS, check=True, text=True)
     except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"^ClusterName\s*=\s*(\S+)", asked.stdout, re.MULTILINE)
-    return found[1] if found else None
+        return ""
+    found = re.search(name, done.stdout, re.MULTILINE)
+    return found[1] if found else ""
 
 
 @click.command()

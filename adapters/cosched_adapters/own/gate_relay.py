@@ -20,6 +20,7 @@ import hmac
 import os
 import re
 import secrets
+import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -29,7 +30,7 @@ BETWEEN_LINES = "\x1f"
 _MOST_STRANGERS = 64  # connections at once that have not shown that they know the key
 _GREETING = 10.0  # seconds for that
 _LOOK = 0.1  # seconds between two looks at an answer
-_READY = re.compile(r"([1-9][0-9]{0,9}) ([0-9]{1,9} ready nodes=[0-9]{1,9} nodelist=\S{1,4096})")
+_READY = re.compile(r"([0-9]{1,12}) ([0-9]{1,9} ready nodes=[0-9]{1,9} nodelist=\S{1,4096})")
 
 
 def key_in(folder: Path) -> bytes:
@@ -58,8 +59,8 @@ class GateRelay:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
-        return int(self._server.sockets[0].getsockname()[1])
+        """Where it listens by IPv4; each family has a port of its own if none was chosen."""
+        return next(int(at.getsockname()[1]) for at in self._server.sockets if at.family == socket.AF_INET)
 
     async def close(self) -> None:
         """End all connections; their gates come again."""

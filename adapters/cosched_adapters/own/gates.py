@@ -31,7 +31,7 @@ _BEAT = 10.0  # seconds after which a gate that waits is told so again
 _UNGATED = 150.0  # seconds after which a job that runs, and has said nothing, has no gate
 _AGAIN = 5.0  # seconds until a job is offered again that could not be queued again
 _TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096})( locked)?)?")
-_JOB = re.compile(r"([1-9][0-9]{0,9})\.told")
+_JOB = re.compile(r"([0-9]{1,12})\.told")
 _LOG = logging.getLogger(__name__)
 
 
@@ -150,9 +150,9 @@ class Gates(Generic[Offer]):
         return None if said is None or said.turn < turn else said
 
     def keep(self, job_id: str, turn: int, began: int | None) -> bool:
-        """Whether a job that runs, as it is shown, is kept at its gate; it `began` at this instant."""
+        """Whether a job that runs, as it is shown, is kept at its gate; it `began` at this instant; None: just now."""
         if (said := self.said(job_id, turn)) is None:
-            return time.time() - (began or 0) < _UNGATED
+            return began is None or time.time() - began < _UNGATED
         return said.word == "ready"
 
     def offered(self) -> Mapping[str, Offer]:
@@ -188,7 +188,7 @@ class Gates(Generic[Offer]):
     def keep_finding(self, jobs: Container[str]) -> None:
         """Remove the files of jobs that are over, a while after they were last written."""
         oldest = time.time() - 86400
-        for path in self._folder.glob("[1-9]*.*"):
+        for path in self._folder.glob("[0-9]*.*"):
             with suppress(OSError):
                 if path.stem not in jobs and path.stat().st_mtime < oldest:
                     path.unlink()

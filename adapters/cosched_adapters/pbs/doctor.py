@@ -9,6 +9,7 @@ from pathlib import Path
 from cosched_adapters.findings import SHELL, Finding, Grade, guarded, ok, problem, section, warning
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.mate_fields import ADOPTABLE
+from cosched_adapters.own.checks import check_gates
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.commands import HOLDER, JobRow, NodeRow
@@ -37,21 +38,42 @@ async def examine(settings: PbsSettings, service: Account, *, serving: bool) -> 
         await pbs.close()
 
 
+async def examine_own(settings: PbsSettings) -> list[Finding]:
+    """Return the findings of a user's own service, which needs neither resources nor a hook."""
+    pbs = Pbs(settings)
+    try:
+        answers = _answers(await pbs.server())
+    except ManagerError as error:
+        return [_silent(error)]
+    finally:
+        await pbs.close()
+    try_it = 'qsub -- /usr/bin/test -w "$HOME"; its Exit_status (qstat -x -f) must be 0'
+    return [answers, *guarded("gates", check_gates, settings.gates, try_it)]
+
+
 async def _examine(pbs: Pbs, settings: PbsSettings, service: Account, *, serving: bool) -> list[Finding]:
     try:
         server = await pbs.server()
         nodes, jobs = await pbs.nodes(), await pbs.queue()
     except ManagerError as error:
-        start = "start it, or name the folder of its commands"
-        return [problem("pbs_server", f"does not answer: {error}", start, section("manager"), 'bin = "/opt/pbs/bin"')]
+        return [_silent(error)]
     return [
-        ok("pbs_server", f"OpenPBS {server.get('pbs_version', 'of unknown version')} answers"),
+        _answers(server),
         *guarded("rights", check_rights, server, service),
         *guarded("scheduling", check_scheduling, server),
         *await _check_what_administrators_see(pbs, settings),
         *guarded("job history", check_history, server),
         *guarded("held nodes", partial(check_holds, serving=serving), nodes, jobs),
     ]
+
+
+def _silent(error: ManagerError) -> Finding:
+    start = "start it, or name the folder of its commands"
+    return problem("pbs_server", f"does not answer: {error}", start, section("manager"), 'bin = "/opt/pbs/bin"')
+
+
+def _answers(server: Mapping[str, object]) -> Finding:
+    return ok("pbs_server", f"OpenPBS {server.get('pbs_version', 'of unknown version')} answers")
 
 
 async def _check_what_administrators_see(pbs: Pbs, settings: PbsSettings) -> list[Finding]:

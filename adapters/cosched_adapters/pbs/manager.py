@@ -10,49 +10,43 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from cosched.core.protocol import Named
 from cosched_adapters.batch_job import Phase
-from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory, Foreseen, Known, LoneJob, NodeState
+from cosched_adapters.batch_system import BatchSystemFactory, Known, LoneJob
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
 from cosched_adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.calls import Pbs
-from cosched_adapters.pbs.ends import ended, gone
 from cosched_adapters.pbs.held_nodes import HeldNodes
 from cosched_adapters.pbs.hook_server import HookServer
-from cosched_adapters.pbs.prospects import foresee, state_of
+from cosched_adapters.pbs.own import OwnPbsManager
+from cosched_adapters.pbs.queue import PbsQueue
 from cosched_adapters.pbs.register import Register
 from cosched_adapters.pbs.settings import PbsSettings, read_settings
 from cosched_adapters.pbs.start_notice import StartNotice
 from cosched_adapters.pbs.submitting import submit
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
-from cosched_adapters.slices import Slices
-from cosched_adapters.watched import WatchedQueue
 
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
 _UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
 _LOG = logging.getLogger(__name__)
 
 
-class PbsManager(WatchedQueue[BatchJob], BatchSystem):
+class PbsManager(PbsQueue):
     """See `adapters.batch_system`. An offered job waits in the queue, by the hook's word, until an order comes."""
 
-    system = "PBS"
     others_turn = OTHERS_TURN
     mate_field = "pair, mate or group resource"
-    _register: Register
 
     def __init__(self, settings: PbsSettings) -> None:
-        super().__init__(settings, _LOG)
-        self.settings = settings
-        self._pbs = Pbs(settings)
+        super().__init__(settings, Pbs(settings), _LOG)
         self._register = Register(
             self._reports.put_nowait,
             self._now,
@@ -72,26 +66,11 @@ class PbsManager(WatchedQueue[BatchJob], BatchSystem):
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the hook."""
-        nodes = await self._pbs.nodes()
-        self._nodes = len(nodes)
-        rows = await self._pbs.history()
-        for row in rows:
-            job = self._register.learn(row)
-            if job is not None and row.state == "F":
-                self._register.note_end(job, ended(row))
-        self._take_told()
-        self._held.take_up(nodes, self._register)
+        self._held.take_up(await self._take_stock(), self._register)
         await self._serve(self._hooks, "the hook")
         self._watch.hint()
         self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
-        return {job.job_id: job.known() for job in self._register.jobs.values()}
-
-    async def node_states(self) -> dict[str, NodeState]:
-        return {node.name: state_of(node) for node in await self._pbs.nodes()}
-
-    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
-        rows, queue = await asyncio.gather(self._pbs.nodes(), self._pbs.queue())
-        return foresee(nodes, seconds, names, rows, queue, int(time.time()))
+        return self._all_known()
 
     # Orders
 
@@ -166,10 +145,6 @@ class PbsManager(WatchedQueue[BatchJob], BatchSystem):
     async def hasten(self, job_id: str) -> None:
         self._of(job_id).turned_away = 0.0
         await self._pbs.schedule()
-
-    async def cancel(self, job_id: str) -> None:
-        await self._pbs.cancel(self._of(job_id).job_id)
-        self._watch.hint()
 
     # Mates
 
@@ -249,14 +224,7 @@ class PbsManager(WatchedQueue[BatchJob], BatchSystem):
             self._watch.hint()
 
     async def _look(self) -> None:
-        began = self._now()
-        rows = await self._pbs.queue()
-        if missing := self._register.missing({row.job_id for row in rows}, began):
-            found = {row.job_id: row for row in await self._pbs.details([job.job_id for job in missing])}
-            for job in missing:
-                self._miss(job, found.get(job.job_id))
-        await self._learn(rows)
-        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        rows, began = await self._look_at_all()
         if self._register.namesakes:
             self._register.namesakes.clear()
             self._tasks.begin(self._schedule_later(0))
@@ -264,20 +232,10 @@ class PbsManager(WatchedQueue[BatchJob], BatchSystem):
             self._withdraw(job)
         await self._held.check(list(self._register.jobs.values()))
 
-    async def _learn(self, rows: Sequence[commands.JobRow]) -> None:
-        """Take up the jobs that are not known yet, which may be many."""
-        slices = Slices()
-        for row in rows:
-            if row.job_id not in self._register.jobs and not self._register.names_no_mate(row.job_id):
-                self._register.learn(row)
-            await slices.pause()
-
     def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
-        """A job is not in the queue any more."""
-        if row is not None and row.state != "F":
-            return
-        self._register.note_end(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
-        self._held.free(job)
+        super()._miss(job, row)
+        if job.phase is Phase.ENDED:
+            self._held.free(job)
 
     def _withdraw(self, job: BatchJob) -> None:
         """A job has lost what was kept for it."""
@@ -289,9 +247,10 @@ def _lone(row: commands.JobRow) -> LoneJob:
     return LoneJob(row.owner, is_adoptable(row.resources), row.state == "H")
 
 
-def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001
+def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsQueue:  # noqa: ARG001
     """Make the manager; SettingError."""
-    return PbsManager(read_settings(directory, settings))
+    found = read_settings(directory, settings)
+    return PbsManager(found) if found.gates is None else OwnPbsManager(found)
 
 
 create = BatchSystemFactory(_make, submit, can_group=True, names_nodes=True)  # entry point of `cosched.adapters`

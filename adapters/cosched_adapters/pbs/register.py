@@ -229,11 +229,15 @@ class Register(register.Register[BatchJob]):
         """Note that a job has started, by our word or without."""
         if not job.admitted and job.named is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
-        self._enter(job, Phase.RUNNING)
-        job.started = at
+        self.note_start(job, at)
         if job.admitted:
             job.by_us, job.too_late = job.changed, set()
             self._by_us[job.job_id] = job
+
+    def note_start(self, job: BatchJob, at: float | None) -> None:
+        """Note that a job runs."""
+        self._enter(job, Phase.RUNNING)
+        job.started = at
         self._report(Started(job.job_id, round((at or 0) * SECOND)))
 
     def withdraw(self, job: BatchJob) -> None:

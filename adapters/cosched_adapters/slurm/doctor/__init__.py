@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, unchecked, warning
+from cosched_adapters.findings import Finding, guarded, ok, problem, section, unchecked
 from cosched_adapters.manager import ManagerError, SlotsOnRecord
+from cosched_adapters.own.checks import check_gates
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.commands import parse_user
@@ -61,21 +62,11 @@ async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) ->
 
 def _of_a_user(facts: Facts) -> list[Finding]:
     """Return the findings of a user's own service, which needs neither hooks nor reservations."""
+    gates = facts.settings.gates
+    try_it = f"srun -N1 -t1 test -w {shlex.quote(str(gates))} && echo well"
     requeue = "jobs can yield: cosched submit asks for --requeue, which JobRequeue=0 permits, too"
     age = guarded("PriorityType", check_age, facts.config, facts.settings)
-    return [_answers(facts), *guarded("gates", _gates, facts.settings), ok("requeue", requeue), *age]
-
-
-def _gates(settings: SlurmSettings) -> Finding:
-    folder = settings.gates
-    if folder is None or not folder.is_dir():
-        return problem("gates", f"{folder} is not a folder", "let your service make it", SHELL, "cosched up")
-    heard = [path for path in folder.glob("[1-9]*.told") if path.stat().st_size]
-    if not heard:
-        found = f"{folder} is there; compute nodes must see it, too, and none has written there yet"
-        return warning("gates", found, "try it", SHELL, f"srun -N1 -t1 test -w {shlex.quote(str(folder))} && echo well")
-    last = max(heard, key=lambda path: path.stat().st_mtime)
-    return ok("gates", f"compute nodes see {folder}: job {last.stem} has written there")
+    return [_answers(facts), *guarded("gates", check_gates, gates, try_it), ok("requeue", requeue), *age]
 
 
 def _answers(facts: Facts) -> Finding:
