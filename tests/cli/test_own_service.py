@@ -123,3 +123,21 @@ def test_clocks_that_differ_are_said_when_a_peer_is_added(own, monkeypatch, tmp_
     said = r"the clock of eureka is (9|10)\.\d s ahead: pairs may start so far apart; ask for a time service there"
     assert re.fullmatch(said, done.output.splitlines()[-1])
     assert own.settings()["peer"][0]["ssh"] == "ann@login.eureka"
+
+
+@pytest.mark.parametrize("scheme", ["hold", "yield"])
+def test_a_service_beside_pbs_has_the_name_of_its_server_and_can_only_hold(tmp_path, monkeypatch, scheme):
+    (tmp_path / "qstat").write_text("#!/bin/sh\n[ \"$*\" = '-B -f' ] && echo 'Server: mira.example.org'\n")
+    (tmp_path / "qstat").chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("COSCHED_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(OwnService, "start", lambda *_, **__: True)
+    done = CliRunner().invoke(main, ["up", "--scheme", scheme])
+    if scheme == "yield":
+        assert "PBS lets only operators queue a running job again" in done.output
+        return
+    assert done.exit_code == 0, done.output
+    settings = OwnService(tmp_path / "state").settings()
+    assert settings["domain"]["name"] == "mira"
+    assert settings["manager"]["kind"] == "pbs"
+    assert settings["manager"]["gates"] == str(tmp_path / "state" / "gates")

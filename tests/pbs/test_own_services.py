@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import statistics
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from cosched.cli.own_service import OwnService, lives
 from deploy.pbs.lab import PbsCluster
+from deploy.slurm.lab import Lab
+from deploy.slurm.lab.programs import missing_programs
 from tests.live.own import BIN, Account, Sshd
+from tests.slurm.test_own_services import Side
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.soak
 PAIRS = 12
+KILLS = 20
 OPERATORS = ("qmgr", "qrun", "qrerun")  # commands that are theirs alone
 REFUSED = '#!/bin/sh\necho "${0##*/}: Unauthorized Request" >&2\nexit 159\n'
 SCRIPT = """#!/bin/bash
@@ -59,6 +66,9 @@ class There(Account):
             wait_until(lambda: not lives(process), "it is dead")
 
 
+_There = TypeVar("_There", There, Side)
+
+
 class Here(There):
     """An account on a cluster of PBS whose server grants it no more than its own jobs."""
 
@@ -70,6 +80,7 @@ class Here(There):
             (commands / command.name).chmod(0o755)
         super().__init__(folder, **environment, PATH=f"{BIN}:{commands}:{os.environ['PATH']}")
         self.cluster = cluster
+        self.cut: Callable[[], None]  # the connection that leads to the peer
 
     def submit(self, name: str, *options: str, nodes: int = 1, code: int = 0) -> str:
         script = self.folder / f"{name}.sh"
@@ -86,14 +97,18 @@ class Here(There):
         return self.cluster.job(f"{job}.{self.cluster.name}")
 
 
+LOCAL_PROCESSES = ("--manager", "local", "--name", "eureka")
+
+
 @contextmanager
-def coupled(folder: Path, cluster: PbsCluster) -> Iterator[tuple[Here, There]]:
-    there = There(folder / "there")
+def coupled(folder: Path, cluster: PbsCluster, there: _There, *options: str) -> Iterator[tuple[Here, _There]]:
+    """A coupled pair of services, of which the one there has these options."""
     sshd = Sshd(folder / "sshd", there)
     here = Here(folder / "here", cluster, COSCHED_SSH=f"ssh -F {sshd.client}")
+    here.cut = sshd.cut
     try:
-        here("up")
-        there("up", "--manager", "local", "--name", "eureka")
+        here("up", "--manager", "pbs")
+        there("up", *options)
         here("peer", "add", "eureka", "login.eureka")
         yield here, there
     finally:
@@ -104,11 +119,11 @@ def coupled(folder: Path, cluster: PbsCluster) -> Iterator[tuple[Here, There]]:
 
 @pytest.fixture
 def sides(tmp_path: Path, cluster: PbsCluster) -> Iterator[tuple[Here, There]]:
-    with coupled(tmp_path, cluster) as sides:
+    with coupled(tmp_path, cluster, There(tmp_path / "there"), *LOCAL_PROCESSES) as sides:
         yield sides
 
 
-def both_start(sides: tuple[Here, There], name: str) -> float:
+def both_start(sides: tuple[Here, There | Side], name: str) -> float:
     """Wait until both have started; return how far apart."""
     here, there = sides
     try:
@@ -122,7 +137,6 @@ def both_start(sides: tuple[Here, There], name: str) -> float:
 
 def test_pairs_start_together_with_other_jobs_around(sides: tuple[Here, There]) -> None:
     here, there = sides
-    assert "pbs" in OwnService(here.state).config.read_text()
     gaps = []
     for number in range(PAIRS):
         here.cluster.qsub("sleep 2", "-lselect=2:ncpus=1")
@@ -210,3 +224,36 @@ def test_what_users_cannot_have_is_one_line(sides: tuple[Here, There], tmp_path:
     assert "let the other side yield" in said.stderr
     with suppress(FileNotFoundError):
         assert not list(other.state.iterdir())
+
+
+def test_pbs_holds_and_slurm_yields(cluster: PbsCluster, tmp_path: Path) -> None:
+    if missing_programs():
+        pytest.skip("needs Slurm")
+    with Lab(names=("eureka",)) as lab:
+        there = Side(tmp_path / "there", lab["eureka"])
+        with coupled(tmp_path, cluster, there, "--scheme", "yield") as sides:
+            here, _ = sides
+            gaps = []
+            for number in range(6):
+                order = [here, there] if number % 2 else [there, here]
+                for side in order:
+                    side.submit(f"run{number}")
+                gaps.append(both_start(sides, f"run{number}"))
+            assert statistics.median(gaps) < 0.1, gaps
+
+
+def test_pairs_over_kills_of_services_and_connections(sides: tuple[Here, There]) -> None:
+    here, there = sides
+    chance = random.Random(7)
+    gaps = []
+    for number in range(KILLS):
+        name, order = f"run{number}", list(sides)
+        chance.shuffle(order)
+        order[0].submit(name)
+        time.sleep(chance.uniform(0, 2))
+        chance.choice([here.kill, there.kill, here.cut])()
+        order[1].submit(name)
+        for side in sides:
+            side("queue")
+        gaps.append(both_start(sides, name))
+    assert statistics.median(gaps) < 0.1, gaps
