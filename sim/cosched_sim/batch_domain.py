@@ -69,8 +69,15 @@ class BatchDomain:
     def requeue(self, job: int, now: int) -> None:
         """A running job, which is known by its row in the workload, loses its nodes and is queued again."""
         row = self.cluster.first + job
-        self.runs.setdefault(job, []).append((int(self.cluster.tables.jobs[row]["start"]), now))
+        record = self.cluster.tables.jobs[row]
+        self.runs.setdefault(job, []).append((int(record["start"]), now))
+        record["start"] = UNKNOWN  # it waits, and may be cancelled before it starts again
         self.cluster.requeue(row)
+
+    def last_start(self, job: int) -> int:
+        """Return when a job, known by its row in the workload, has started last; it was queued again."""
+        last = int(self.cluster.tables.jobs[self.cluster.first + job]["start"])
+        return self.runs[job][-1][0] if last == UNKNOWN else last
 
     def allocations(self, start: Ints, end: Ints, state: Ints, now: int) -> Allocations:
         """Return all allocations until now, of jobs with these last starts, and ends, in these states."""

@@ -82,7 +82,7 @@ class WhatIf:
                 self.replaced.append(event)
 
     def _is_taken(self, event: ScriptedEvent) -> bool:
-        """Whether the place of the job is another's already, or the new job has one."""
+        """Return whether the place of the job is another's already, or the new job has one."""
         return event.action is Action.REPLACE and any(
             event.domain == past.domain and (event.row == past.row or event.new == past.new) for past in self.replaced
         )

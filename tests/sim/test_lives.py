@@ -104,6 +104,14 @@ def test_a_job_is_replaced_at_one_instant_also_without_a_patience(submit):
     assert (told["a:1"][1], told["b:3"][1]) == (500, 500)
 
 
+def test_a_place_is_given_once():
+    """Who comes second to the place of the same job has no mate, and waits as it was."""
+    b = machine("b", (0, 500, 8), (10, 100, 6), (200, 100, 6), (210, 100, 6))
+    script = [ScriptedEvent(at, Action.REPLACE, "b", row=1, new=new) for at, new in ((30, 2), (40, 3))]
+    told = outcomes([CASE_1[0], b], PAIR, script, successor_patience=300, successor_hold=300)
+    assert [told[job][1] for job in ("a:1", "b:3", "b:4")] == [500, 500, 600]
+
+
 # Case 3: with a third member, c:1, that holds
 
 

@@ -90,6 +90,20 @@ def test_late_yields_alone_do_not_keep_iterations_going(scheduler: OpenScheduler
     assert ready(scheduler, 31) == "1"
 
 
+def test_those_that_have_yielded_get_what_one_that_held_gives_back(scheduler: OpenScheduler, submit: Submit) -> None:
+    """It asks again, since its mate has changed, and yields: no iteration has waited for that."""
+    submit(4, 4)
+    assert ready(scheduler, 0) == "1"
+    scheduler.hold("1", 0, 100)
+    assert ready(scheduler, 0) == "2"
+    scheduler.pass_over("2", 0, 1.0)
+    assert ready(scheduler, 0) is None
+    scheduler.enter(10)
+    scheduler.ask_again("1")
+    scheduler.pass_over("1", 10, 1.0)
+    assert ready(scheduler, 10) == "2"
+
+
 def test_whose_nodes_are_kept_is_not_ready_and_others_are_beside_it(scheduler: OpenScheduler, submit: Submit) -> None:
     submit(4, 4, 8)
     for job, state in (("1", JobState.READY), ("2", JobState.READY), ("3", JobState.QUEUED)):

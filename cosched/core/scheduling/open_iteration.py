@@ -55,11 +55,13 @@ class OpenIteration:
         self._iterations = 0
         self.kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
         self.have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
+        self._ask_again: set[JobId] = set()  # jobs that held, and are ready again
 
     def copy(self, scheduler: Iterating, jobs: Marked) -> OpenIteration:
         """Return the same once more, for a copy of the scheduler."""
         other = copy(self)
         other._scheduler, other._jobs, other.kept, other.have_changed = scheduler, jobs, dict(self.kept), {}
+        other._ask_again = set(self._ask_again)
         return other
 
     def begin(self, now: int) -> None:
@@ -98,13 +100,26 @@ class OpenIteration:
 
     def answer(self, job: JobId) -> None:
         """The answer about this job has come. If its iteration does not wait for that, another one follows."""
+        self._ask_again.discard(job)
         if job == self.offered:
             self.offered = None
         else:
             self.reschedule()
 
+    def ask_again(self, job: JobId) -> None:
+        """A job that holds is ready again: no iteration waits for its answer."""
+        self._ask_again.add(job)
+
+    def forget(self, job: JobId) -> None:
+        """The job asks no more."""
+        self._ask_again.discard(job)
+
+    def is_late(self, job: JobId) -> bool:
+        """Return whether the iteration that waited for this answer was given up; a job that held has kept up none."""
+        return job != self._scheduler.awaited and job not in self._ask_again
+
     def yielded(self, now: int, *, late: bool, alone: bool) -> None:
-        """A job has yielded: `late`, though no iteration waited for it; `alone`: and nothing else had changed."""
+        """A job has yielded. `late`: see `is_late`; `alone`: nothing else had changed."""
         self.yielded_at = now
         if late and alone:
             self._late_yield = True

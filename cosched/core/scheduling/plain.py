@@ -100,6 +100,7 @@ class PlainScheduler(SchedulerBase):
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         self.iteration.interrupt()
+        self.iteration.forget(job)
         known = self.jobs.pop(job)
         self.slots.drop(known)
         self._give(known, 0)
@@ -187,10 +188,11 @@ class PlainScheduler(SchedulerBase):
         self.jobs[job].expected = until
 
     def ask_again(self, job: JobId) -> None:
+        self.iteration.ask_again(job)
         self._become(self.jobs[job], READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
-        late, alone = job != self.iteration.offered, not self.changed
+        late, alone = self.iteration.is_late(job), not self.changed
         self.iteration.answer(job)
         self._queue(self.jobs[job])
         self.jobs[job].passed_over = now + 1

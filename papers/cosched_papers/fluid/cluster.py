@@ -85,6 +85,7 @@ class FluidCluster(SchedulerBase):
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         self.iteration.interrupt()
+        self.iteration.forget(job)
         if self.meeting is not None:
             self.meeting.leave(job)
         self.gathering.leave(job, now)
@@ -179,18 +180,19 @@ class FluidCluster(SchedulerBase):
 
     def ask_again(self, job: JobId) -> None:
         """A holding job is ready again, on what it has."""
+        self.iteration.ask_again(job)
         self.rows.jobs["state"][self.rows[job]] = JobState.READY
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
         """Give back what a ready job keeps; it is passed over at this instant. Nobody overtakes by yields."""
-        late, alone = job != self.iteration.offered, not self.changed
+        late, at_turn, alone = self.iteration.is_late(job), job == self.iteration.offered, not self.changed
         self.iteration.answer(job)
         row = self.rows[job]
         self.gathering.gives_back(job, now)
         promises.give_back(self.rows.state, row)
         self.rows.jobs["passed_over"][row] = now + 1
         self.iteration.yielded(now, late=late, alone=alone)
-        if late:
+        if not at_turn:
             self.rows.machine["version"] += 1  # it may have held
 
     def release(self, job: JobId, now: int) -> None:

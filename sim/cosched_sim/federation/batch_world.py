@@ -159,7 +159,7 @@ class BatchWorld:
         records, scheduler = world.rows(index), world.schedulers[index]
         jobs = {name: np.zeros(len(records), np.int64) for name in JobOutcome._fields}
         jobs |= {name: records[name].astype(np.int64) for name in ("start", "end", "state")}
-        restarts = {row: int(jobs["start"][row]) for row in scheduler.runs}
+        restarts = {row: scheduler.last_start(row) for row in scheduler.runs}
         had = scheduler.allocations(jobs["start"], jobs["end"], jobs["state"], now) if restarts else None
         for row, runs in scheduler.runs.items():
             jobs["start"][row] = runs[0][0]

@@ -145,7 +145,7 @@ class AllocationLog:
                 ",".join(record.where or ()),
                 record.resource,
             )
-            for record in self._records
+            for record in sorted(self._records, key=lambda record: (record.start, record.row))
         )
 
 

@@ -59,8 +59,8 @@ class CoreReplay(Replay):
         return self._with_script(ReplayResult(domains, pairing, conductor.stalled, None, {}), what_if)
 
 
-def assert_equal(config: Any, live: type[LiveReplay], simulation: type[Replay] = Replay) -> Any:
-    """The live replay's results are the simulation's; returns these."""
+def assert_equal(config: Any, live: type[Replay], simulation: type[Replay] = Replay) -> Any:
+    """The results of `live`, or of another way to play it, are the simulation's; returns these."""
     simulated, played = simulation(config).run(), live(config).run()
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
     for name in simulated.domains:

@@ -129,12 +129,16 @@ class OpenCluster(SchedulerBase):
 
     def ask_again(self, job: JobId) -> None:
         """A holding job is ready again, on its nodes."""
+        self.iteration.ask_again(job)
         self.rows.tables.jobs[self.rows.row[job]]["state"] = JobState.READY
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
-        late, alone = job != self.awaited, not self.changed
-        self.rows.cluster.pass_over(self._known(job), now, boost)
+        late, alone = self.iteration.is_late(job), not self.changed
+        row = self._known(job)
+        if row != self.rows.offered(0):
+            self.rows.cluster.interrupt()  # its nodes are there for those before it, too
+        self.rows.cluster.pass_over(row, now, boost)
         self.iteration.yielded(now, late=late, alone=alone)
         self.rows.pushed.pop(job, None)
 
@@ -190,7 +194,9 @@ class OpenCluster(SchedulerBase):
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
         self.iteration.interrupt()
+        self.iteration.forget(job)
         row, cluster = self.rows.remove(job), self.rows.cluster
+        cluster.interrupt()
         if cluster.state(row) is JobState.QUEUED:
             cluster.cancel(row, now)
         else:
@@ -207,6 +213,7 @@ class OpenCluster(SchedulerBase):
 
     def _known(self, job: JobId) -> int:
         """The job's row; whatever happens to another than the awaited job ends the open iteration."""
+        self.iteration.forget(job)
         row = self.rows.row[job]
         if row != self.rows.offered(0):
             self.iteration.interrupt()

@@ -7,6 +7,7 @@ rows run out, and when a job is queued again, which has its former place.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -68,11 +69,19 @@ class Rows:
         """Make a row of a job that is submitted, or that has just left and is queued again."""
         left, self._left = self._left, None
         if left is not None and left[0] == job.id:
-            self._renew(job, left[1])
+            self._renew(self._as_before(job, left[1]), left[1])
             return
         if len(self.job) == len(self.tables.jobs):
             self._renew()
         self._add(job)
+
+    def _as_before(self, job: ClusterJob, former: int) -> ClusterJob:
+        """Return a job that is queued again with what it had in its row `former` when it started, but its nodes."""
+        before = self._read(former)
+        if self.tables.slots[former]["wanted"]:
+            self.wanted_early.add(job.id)
+        kept = {name: value for name, value in before.kept.items() if name != "block"}
+        return replace(before, paired=job.paired, state=job.state, expected=NONE, owner=job.owner, kept=kept)
 
     def _renew(self, again: ClusterJob | None = None, former: int = NONE) -> None:
         """Make new tables with the jobs that have not ended, in their order, and room for as many more.
