@@ -82,6 +82,10 @@ class Allocations:
         """Return all rows."""
         return list(zip(*(getattr(self, column.name).tolist() for column in fields(self)), strict=True))
 
+    def by_time(self) -> Allocations:
+        """Return the table in the order of starts, ends and rows: not in that of what happened at one instant."""
+        return Allocations.of(sorted(self.rows(), key=lambda row: (row[3], row[4], row[0])))
+
     @classmethod
     def of(cls, rows: Iterable[Sequence[Any]]) -> Allocations:
         """Return the table of these rows."""
@@ -145,7 +149,7 @@ class AllocationLog:
                 ",".join(record.where or ()),
                 record.resource,
             )
-            for record in sorted(self._records, key=lambda record: (record.start, record.row))
+            for record in self._records
         )
 
 
