@@ -1,7 +1,9 @@
-"""`python -m tests.bench.restart`: how long a killed service is away, from its next process to its answers.
+"""`python -m tests.bench.restart [slurm [ROUNDS]]`: how long a killed service is away, from its next process on.
 
 So far apart are the jobs of a pair whose start the service was carrying out, beside what its unit waits (RestartSec).
-Beside a batch system, which schedules, and with a scheduler of its own, whose kernels are compiled.
+Beside a batch system, which schedules, and with a scheduler of its own, whose kernels are compiled. With `slurm`: how
+far apart pairs on two real clusters are if a service is killed when the mate's has agreed to start, and is started
+again as its unit does.
 """
 
 import os
@@ -12,11 +14,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from threading import Event
 
+from deploy.slurm.lab import Domain
 from tests.cli.test_cost import IDLE
 from tests.live.services import COMMAND, free_port, toml
+from tests.live.workloads import Work
+from tests.slurm.coupled_checks import START, Served, hold
+from tests.slurm.relay import AFTER, RelayedLab
+from tests.waiting import wait_until
 
 ROUNDS = 7
+AIMED = 20  # kills, of the caller's service and of the other one in turns
 ASKED = {"idle": 2.0, "local": 3.0}  # seconds at most, with RestartSec
 NAMES = {"idle": "beside a batch system", "local": "with compiled kernels"}
 UNIT = Path(__file__).resolve().parents[2] / "deploy" / "cosched@.service"
@@ -53,6 +62,47 @@ def serving_after(folder: Path, kind: str) -> tuple[float, float]:
     return seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def aimed_kill(served: Served, number: int, victim: Domain, wait: float) -> float:
+    """Return how many seconds apart a pair has started, as this domain's service was killed in the decisive second."""
+    here, there = served.here, served.there
+    work, killed = Work(f"{victim.name}{number}", 1, 0.1), Event()
+    held, caller = hold(served, there, work), served.submit(here, work, "--hold")
+
+    def happening(when: str, call: str, _: str) -> None:
+        if (when, call) == (AFTER, "StartJob") and not killed.is_set():
+            victim.service.kill()
+            killed.set()
+
+    served.lab.relays[there.name].happening = happening
+    here.cluster.scontrol("release", caller)
+    served.until(killed.is_set, "the kill")
+    time.sleep(wait)
+    victim.service.start()
+    began = [wait_until(lambda pair=pair: first_instruction(served, *pair)) for pair in ((here, caller), (there, held))]
+    return abs(began[1] - began[0])
+
+
+def first_instruction(served: Served, domain: Domain, job: str) -> float | None:
+    """Return when the job has noted its start; None: it has not."""
+    notes = served.notes(domain)
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    return next((float(at) for id, _, at in map(str.split, lines) if id == job), None)
+
+
+def aimed_kills(rounds: int) -> None:
+    """Kill services on real clusters, and print how far apart pairs have started."""
+    print(f"\nAimed kills beside Slurm (load {os.getloadavg()[0]:.1f}): seconds between the jobs of a pair", flush=True)
+    with RelayedLab(options={"nodes": 4}, services=False, **START) as lab:
+        served = Served(lab)
+        served.serve(("hold", "hold"), on_peer_unreachable="hold")
+        for name, victim in (("the caller's", served.here), ("the mate's", served.there)):
+            wait = restart_seconds()
+            gaps = sorted(aimed_kill(served, number, victim, wait) for number in range(rounds // 2))
+            missed = "" if gaps[-1] < ASKED["idle"] else "  MISSED"
+            listed = " ".join(f"{gap:.2f}" for gap in gaps)
+            print(f"{name:>12} service: median {statistics.median(gaps):.2f}{missed}  {listed}", flush=True)
+
+
 def main() -> None:
     """Measure, and print a line for each kind of manager."""
     wait = restart_seconds()
@@ -70,4 +120,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["slurm"]:
+        sys.exit(aimed_kills(int(sys.argv[2]) if len(sys.argv) > 2 else AIMED))
     sys.exit(main())
