@@ -172,7 +172,7 @@ class MateProblem(StrEnum):
     NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
     CIRCLE = "circle"  # each would end with the other
     ARRAY = "array"  # it is an array of jobs, which can have no mate, or not one of the caller's tasks
-    HETEROGENEOUS = "heterogeneous"  # it is a heterogeneous job, which can have no mate
+    HETEROGENEOUS = "heterogeneous"  # it is a heterogeneous job whose components name different mates
 
 
 class Status(StrEnum):

@@ -34,7 +34,9 @@ _TEXTS: Mapping[str, str] = {
         "{mate} and this job are not arrays of the same tasks: arrays (of Slurm) pair task by task, and one "
         "job with one job"
     ),
-    MateProblem.HETEROGENEOUS: "{mate} is a heterogeneous job, which can have no mate: submit it there as a plain one",
+    MateProblem.HETEROGENEOUS: (
+        "{mate} is a heterogeneous job whose components name different mates: name this job in its first one's comment"
+    ),
 }
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
 
@@ -65,7 +67,10 @@ _OF_GROUPS: Mapping[str, str] = {
         "its job on {domain} and this one are not arrays of the same tasks: arrays (of Slurm) meet task by task, "
         "and one job with one job"
     ),
-    MateProblem.HETEROGENEOUS: "its job on {domain} is a heterogeneous job, which can be no member: submit a plain one",
+    MateProblem.HETEROGENEOUS: (
+        "its job on {domain} is a heterogeneous job whose components name different mates: name this one in the first "
+        "one's comment"
+    ),
 }
 
 

@@ -109,7 +109,7 @@ class Managed(Reporting[SlurmManager]):
 
     async def row(self, job: str) -> JobRow:
         """What squeue says of a job."""
-        return (await asyncio.to_thread(rows, self.cluster, job))[0]
+        return next(row for row in await asyncio.to_thread(rows, self.cluster, job) if row.job_id == job)
 
     async def scontrol(self, *arguments: str) -> None:
         """As an operator."""

@@ -18,11 +18,11 @@ def cluster() -> Iterator[Cluster]:
         yield lab["intrepid"]
 
 
-def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bool, list[str]]:
+def submit(cluster: Cluster, *options: str, command: str = "sbatch", script: str = SCRIPT) -> tuple[bool, list[str]]:
     """Whether the submission is accepted, and the lines that the user is told about it."""
     kind = ("--hold",) if command == "sbatch" else ()  # nothing of it need run
-    script = ("true",) if command == "srun" else ()
-    done = cluster.try_run(command, *kind, *options, *script, text=SCRIPT)
+    program = ("true",) if command == "srun" else ()
+    done = cluster.try_run(command, *kind, *options, *program, text=script)
     said = (line.partition(": ")[2] for line in done.stderr.splitlines())
     return done.returncode == 0, [line for line in said if "mate" in line or "cosched" in line]
 
@@ -141,16 +141,17 @@ def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:
     assert "cosched:or-alone has no effect without a mate" in said[0]
 
 
-def test_arrays_with_one_mate_and_heterogeneous_jobs_are_refused_with_the_reason(cluster: Cluster) -> None:
+def test_arrays_with_one_mate_and_components_with_different_ones_are_refused_with_the_reason(cluster: Cluster) -> None:
     pair = "--comment=cosched:pair=x"
     assert submit(cluster, pair, "--array=1-2") == (True, [])
     accepted, said = submit(cluster, "--comment=cosched:mate=eureka/5", "--array=1-2")
     assert not accepted
     assert said[0].endswith(f"comment: {ARRAY}")
-    for components in ((pair, ":", "-n1"), ("-n1", ":", pair)):
-        accepted, said = submit(cluster, *components)
-        assert not accepted
-        assert said[0].endswith(f"comment: {HET}")
+    for first, second in (("x", "x"), ("x", ""), ("x", "y"), ("", "x")):
+        lines = [f"#SBATCH --comment='words {word and f'cosched:pair={word}'}'" for word in (first, second)]
+        accepted, said = submit(cluster, script=f"#!/bin/sh\n{lines[0]}\n#SBATCH hetjob\n{lines[1]}\ntrue\n")
+        assert accepted == (second in ("", first)), said
+        assert accepted or said[0].endswith(f"comment: {HET}")
     assert submit(cluster, "--array=1-2", "--comment=words") == (True, [])
     assert submit(cluster, "-n1", ":", "-n1") == (True, [])
 

@@ -226,15 +226,35 @@ async def test_jobs_that_slurm_would_cancel_can_only_hold(place: Place) -> None:
         assert [await asyncio.to_thread(process.wait) for process in started] == [0, 0, 0]
 
 
-async def test_arrays_of_one_mate_and_heterogeneous_jobs_are_refused_and_start_alone(place: Place) -> None:
+async def test_arrays_of_one_mate_and_components_with_others_are_refused_and_start_alone(place: Place) -> None:
     async with Managed(*place) as slurm:
         array = await slurm.submit("true", "--array=1-3", comment="--comment=cosched:mate=eureka/1")
-        het = await slurm.submit("true", "--ntasks=1", ":", "--ntasks=1")
+        components = "#!/bin/sh\n#SBATCH --ntasks=1\n#SBATCH hetjob\n#SBATCH --comment=cosched:pair=p\ntrue"
+        het = await slurm.submit(components, comment="--ntasks=1")
         for name, kind in ((array, "array"), (het, "heterogeneous")):
             assert kind in (await slurm.wait_for(Refused, name)).reason
             await slurm.wait_for_state(name, "COMPLETED")
         await slurm.manager.look()
         assert {report.job_id for report in slurm.reports} == {array, het}  # refused, and gone
+
+
+async def test_a_heterogeneous_job_holds_yields_and_starts_as_one(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        first = await slurm.submit("true", "--nodes=1", ":", "--nodes=2")
+        second = str(int(first) + 1)
+        offered = await slurm.wait_for(Offered, first)
+        assert (offered.nodes, offered.can_yield) == (3, True)
+        await slurm.wait_for_state(second, "RUNNING")
+        assert (await slurm.row(first)).state == "CONFIGURING"
+        assert await slurm.manager.give_back(first)
+        for job in (first, second):
+            assert (await slurm.wait_for_state(job, "PENDING")).restarts == 1
+        await slurm.manager.hasten(first)
+        await slurm.wait_for(Offered, first, times=2)
+        assert await slurm.manager.start(first)
+        assert (await slurm.wait_for(Ended, first)).succeeded
+        await slurm.wait_for_state(second, "COMPLETED")
+        assert slurm.of(second) == []
 
 
 async def test_an_order_for_one_task_of_an_array_is_for_no_other(place: Place) -> None:

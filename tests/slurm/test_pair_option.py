@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from deploy.slurm.lab import Cluster, Lab
 from tests.slurm.cosched_hooks import check_for_compiler
-
-HOOKS = Path("deploy/slurm/hooks").resolve()
+from tests.slurm.pair_option import PLUGINS, install
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     check_for_compiler()
-    with Lab(names=("intrepid",), nodes=1, lines=("CliFilterPlugins=lua",)) as lab:
-        found = lab["intrepid"]
-        shutil.copy(HOOKS / "cli_filter.lua", found.directory)
-        version = re.findall(r"[0-9]+", found.run("sbatch", "--version"))
-        number = f"0x{''.join(f'{int(part):02x}' for part in version[:3])}"
-        plugin = tmp_path_factory.mktemp("spank") / "cosched-spank.so"
-        make = ["cc", "-shared", "-fPIC", f"-DSLURM_VERSION_NUMBER={number}", "-o", plugin, HOOKS / "cosched-spank.c"]
-        subprocess.run(make, check=True)
-        (found.directory / "plugstack.conf").write_text(f"required {plugin}\n")
-        yield found
+    with Lab(names=("intrepid",), nodes=1, lines=PLUGINS) as lab:
+        install(lab["intrepid"])
+        yield lab["intrepid"]
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,11 @@ def test_a_question_that_fails_after_sbatch_costs_nothing(
 
 @pytest.mark.parametrize(
     ("line", "comment", "reason"),
-    [("#SBATCH --array=1-2", "cosched:mate=eureka/5", ARRAY), ("#SBATCH hetjob", "cosched:pair=x", HET)],
+    [
+        ("#SBATCH --array=1-2", "cosched:mate=eureka/5", ARRAY),
+        ("#SBATCH hetjob\n#SBATCH --comment=cosched:pair=y", "cosched:pair=x", HET),
+        ("#SBATCH hetjob\n#SBATCH --comment=cosched:pair=x", "words", HET),
+    ],
 )
 def test_jobs_that_cannot_have_a_mate_are_refused_one(
     unsubmitted: Any, script: Any, line: str, comment: str, reason: str
@@ -211,6 +215,11 @@ def test_jobs_that_cannot_have_a_mate_are_refused_one(
 def test_an_array_may_name_a_pair(submitted: Any, script: Any) -> None:
     job = submitted("--hold", *PAIR, script("#SBATCH --array=1-2"))
     assert (job["ArrayTaskId"], job["Comment"]) == ("1-2", "cosched:pair=run7")
+
+
+def test_a_heterogeneous_job_may_name_a_pair(submitted: Any, script: Any) -> None:
+    job = submitted("--hold", *PAIR, script("#SBATCH hetjob"))
+    assert (job.keys() >= {"HetJobId"}, job["Comment"]) == (True, "cosched:pair=run7")
 
 
 def test_arrays_and_heterogeneous_jobs_without_a_mate_are_submitted(submitted: Any, script: Any) -> None:

@@ -20,6 +20,7 @@ class BatchJob(batch_job.BatchJob):
     appeared: int  # when it was submitted first
     restarts: int  # how often it was requeued
     task: int | None = None  # its number, if it is one of an array
+    het: bool = False  # it is a heterogeneous job: its id, and its offer, are those of its first component
     reason: str = ""  # why it waits, by squeue
     expected: int | None = None  # when Slurm's backfilling expects to start it while it waits
     eligible: float = 0.0  # it does not start earlier
@@ -39,7 +40,7 @@ class BatchJob(batch_job.BatchJob):
 
 def can_name(row: JobRow) -> bool:
     """Whether a job can be given a mate now."""
-    return stage(row.state) is Stage.QUEUED and row.array is None and row.het is None
+    return stage(row.state) is Stage.QUEUED and row.array is None and not row.is_part
 
 
 def lone(row: JobRow) -> LoneJob:

@@ -39,7 +39,7 @@ class Slurm:
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs, without their comments."""
-        rows = await in_slices(commands.each_row(await self._run(commands.queue())))
+        rows = commands.whole(await in_slices(commands.each_row(await self._run(commands.queue()))))
         self._tasks = _tasks_among(rows)
         return rows
 
@@ -51,7 +51,7 @@ class Slurm:
                 printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
                 rows += await in_slices(commands.each_row(printed, comments=True))
         self._tasks |= _tasks_among(rows)
-        return rows
+        return commands.whole(rows)
 
     async def tasks(self, array: str) -> list[int]:
         """Return the numbers of an array's tasks that wait."""

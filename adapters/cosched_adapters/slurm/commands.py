@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.slurm.comments import MAX_COMMENT
@@ -88,6 +88,12 @@ class JobRow:
     comment: str | None = None  # None: not queried, nor are the following fields
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
+    others: tuple[str, ...] = ()  # the comments of the other components of a heterogeneous job, if it is the first one
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a component of a heterogeneous job, and not the first one, which stands for all."""
+        return self.het not in (None, self.job_id)
 
 
 def checked(job_id: str) -> str:
@@ -186,6 +192,28 @@ def each_row(printed: bytes, *, comments: bool = False) -> Iterator[JobRow]:
         raise ManagerError(f"squeue printed {len(printed)} bytes, not rows of {size}")
     for start in range(0, len(printed), size):
         yield _row(printed[start : start + size], widths)
+
+
+def whole(rows: list[JobRow]) -> list[JobRow]:
+    """Return these rows; that of the first component of a heterogeneous job stands for all of them.
+
+    It has their nodes, and can yield if all can. Slurm chooses all at once, and launches nothing as long as the hook of
+    one of them waits; a command for the first one's id is for all of them.
+    """
+    parts: dict[str, list[JobRow]] = {}
+    for row in rows:
+        if row.het is not None and row.is_part:
+            parts.setdefault(row.het, []).append(row)
+    return [_with(row, parts[row.job_id]) if row.job_id in parts else row for row in rows] if parts else rows
+
+
+def _with(row: JobRow, parts: Sequence[JobRow]) -> JobRow:
+    return replace(
+        row,
+        nodes=row.nodes + sum(part.nodes for part in parts),
+        can_yield=row.can_yield and all(part.can_yield for part in parts),
+        others=tuple(part.comment or "" for part in parts),
+    )
 
 
 def parse_config(printed: bytes) -> dict[str, str]:

@@ -33,7 +33,7 @@ MAX_COMMENT = 1024  # bytes, Slurm's limit
 MAX_NAME = 128  # characters of a job's id
 # Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
 ARRAY = "a job array names its tasks' mates by pair=NAME, those of the same numbers in another array, and no single job"
-HET = "a heterogeneous job cannot have a mate: its components start one by one"
+HET = "a heterogeneous job names its mate in its first component's comment; those of the others name the same or none"
 NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")

@@ -58,7 +58,7 @@ class OwnSlurm(Slurm):
 
     def _own(self, row: JobRow) -> JobRow:
         if row.user != self._user:
-            return row if row.comment is None else replace(row, comment="")
+            return row if row.comment is None else replace(row, comment="", others=())
         if row.state == "RUNNING" and self.gates.keep(row.job_id, row.restarts, row.started_at):
             return replace(row, state="CONFIGURING")
         return replace(row, state="COMPLETING") if row.state == "FAILED" and self.gates.save(row) else row

@@ -46,6 +46,11 @@ class Offer:
     het: str | None  # "12+1": component 1 of heterogeneous job 12
     farewell: bool = False  # the hook says `starting` before it lets the job start: without that, it was killed
 
+    @property
+    def is_part(self) -> bool:
+        """See JobRow."""
+        return self.het is not None and self.het.partition("+")[0] != self.job_id
+
 
 @dataclass(frozen=True)
 class HookEnd:

@@ -325,6 +325,8 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     # Calls of the hook server
 
     def _offered(self, offer: Offer) -> None:
+        if offer.is_part:
+            self._watch.hint()  # perhaps it alone names a mate
         if not self._register.offered(offer) and self._learner is None:
             self._learner = self._tasks.begin(self._learn_of_offers())
 

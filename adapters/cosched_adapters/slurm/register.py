@@ -76,6 +76,7 @@ class Register(register.Register[BatchJob]):
                 job_id=row.job_id, owner=row.user, named=named, nodes=row.nodes, can_yield=row.can_yield,
                 appeared=row.submitted_at, submitted=row.submitted_at, restarts=row.restarts,
                 name=row.name, time_limit=row.time_limit, account=row.account, queue=row.partitions, task=row.task,
+                het=row.het is not None,
                 phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
                 changed=self._clock(), told_nodes=row.nodes,
             )
@@ -233,8 +234,8 @@ class Register(register.Register[BatchJob]):
 
     def offered(self, offer: Offer) -> bool:
         """Note that a hook waits. False: the job's details have to be queried first."""
-        if offer.het is not None:
-            self._refuse_alone(offer.het.partition("+")[0] or offer.job_id, offer, HET, _asked_for(offer))
+        if offer.is_part:  # nothing of it runs before the first one's hook has ended
+            self.hooks.start(offer.job_id)
             return True
         job = self.jobs.get(offer.job_id)
         if job is None:
@@ -254,7 +255,8 @@ class Register(register.Register[BatchJob]):
         if let_go_before:
             self._report(Withdrawn(job.job_id))
         self._enter(job, Phase.OFFERED)
-        job.offer, job.nodelist, job.started = offer, offer.nodelist, None
+        job.offer = offer = replace(offer, nodes=job.nodes) if job.het else offer
+        job.nodelist, job.started = offer.nodelist, None
         job.number = next(self._numbers)
         job.moved.set()
         if job.wanted is not None and not job.wanted.done():
@@ -341,27 +343,24 @@ class Register(register.Register[BatchJob]):
 
     def _named(self, row: JobRow) -> Named | None:
         """Return the mate that a job names; None also if the job cannot be coscheduled."""
+        if row.is_part:
+            return None
         try:
             named = find(row.comment or "")
+            strays = [other for other in map(find, row.others) if other not in (None, named)]
         except CommentError as error:
             named, reason = None, str(error)
         else:
             named = None if row.array in self.arrays.alone else named
             alone = row.array is not None and named is not None and not named.name
-            reason = "" if named is None else ARRAY if alone else HET if row.het else ""
+            reason = ARRAY if alone else HET if strays else ""
+            named = next(iter(strays), None) if named is None else named
         if not reason:
             return None if named is None else of_task(named, row.task)
         if states.stage(row.state) is not Stage.ENDED:
             self.refuse(row.array or row.het or row.job_id, row.user, reason, named, PROBLEMS.get(reason))
         return None
 
-    def _refuse_alone(self, name: str, offer: Offer, reason: str, named: Named | None = None) -> None:
-        self.refuse(name, offer.user, reason, named, PROBLEMS.get(reason))
+    def _refuse_alone(self, job_id: str, offer: Offer, reason: str) -> None:
+        self.refuse(job_id, offer.user, reason)
         self.hooks.start(offer.job_id)
-
-
-def _asked_for(offer: Offer) -> Named | None:
-    try:
-        return find(offer.comment)
-    except CommentError:
-        return None

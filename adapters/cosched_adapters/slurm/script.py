@@ -47,6 +47,7 @@ class Asked:
     comment: str = ""
     array: bool = False
     het: bool = False
+    others: tuple[str, ...] = ()  # the comments of the other components of a heterogeneous job
     no_requeue: bool = False
     named: bool = False  # by its script
     time_limit: int | None = None  # minutes, rounded up; None: it asks for none, or for an unlimited one
@@ -54,15 +55,21 @@ class Asked:
 
 def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
     """Read the options from a script and from the environment of the user who calls sbatch."""
-    lines = list(_directives(script.decode("utf-8", "surrogateescape")))
-    words = [word for line in lines if not _COMPONENT.match(line) for word in _words(line)]
-    options = [*_options(words), *((name, environment[v]) for v, name in _VARIABLES.items() if v in environment)]
+    components: list[list[str]] = [[]]
+    for line in _directives(script.decode("utf-8", "surrogateescape")):
+        if _COMPONENT.match(line):
+            components.append([])
+        else:
+            components[-1] += _words(line)
+    first, *others = ([*_options(words)] for words in components)
+    options = [*first, *((name, environment[v]) for v, name in _VARIABLES.items() if v in environment)]
     values = dict(options)
     requeue = [name for name, _ in options if name in ("--no-requeue", "--requeue")]
     return Asked(
         comment=values.get("--comment", ""),
         array=bool(values.get("--array")),
-        het=any(map(_COMPONENT.match, lines)),
+        het=len(components) > 1,
+        others=tuple(dict(its)["--comment"] for its in others if "--comment" in dict(its)),
         no_requeue=requeue[-1:] == ["--no-requeue"],
         named=bool(values.get("--job-name")),
         time_limit=minutes(values.get("--time", "")),

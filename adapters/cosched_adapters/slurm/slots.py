@@ -72,7 +72,7 @@ class Slots:
 
         It waits `patience` seconds for the offer; then `unbook` must follow. A guard that is fixed goes into `guards`.
         """
-        if job.phase is not Phase.QUEUED:
+        if job.phase is not Phase.QUEUED or job.het:
             return WantedStart(await self._sequences.try_start(job, patience))
         if self._sequences.begins_later(job) or job.job_id in self._slots:
             return REFUSED
@@ -99,7 +99,9 @@ class Slots:
 
         `keep`: if that is before the job's slot, its nodes are reserved until `book` or `forgo`.
         """
-        if self._sequences.begins_later(job):
+        if job.het:
+            self.unplanned[job.job_id] = "it is a heterogeneous job, whose components get no nodes in common"
+        if self._sequences.begins_later(job) or job.het:
             return None
         plan = self._noted(job, await (self._glance() if job.phase is Phase.QUEUED else self._slurm.plan(_now())))
         found = plan.earliest(job.job_id, not_before, paired)
@@ -151,7 +153,7 @@ class Slots:
 
         False: it keeps what it had. A job that is offered stays so, and is in its slot once it is queued again.
         """
-        if self._sequences.begins_later(job):
+        if self._sequences.begins_later(job) or job.het:
             return False
         async with job.order:
             kept = self._kept.get(job.job_id)

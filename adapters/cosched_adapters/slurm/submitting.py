@@ -29,7 +29,9 @@ def submit(submission: Submission) -> Accepted:
     asked = read_script(script, os.environ)
     comment = _comment(path, asked, given, named)
     paired = _mate_of(path, asked, comment)
-    if (paired is not None or given.get("adoptable")) and asked.het:
+    with _naming(path):
+        strays = [other for other in map(find, asked.others) if other not in (None, paired)]
+    if strays:
         raise InputError(path, None, HET)
     if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
         raise InputError(path, None, ARRAY)

@@ -1,4 +1,4 @@
-"""Jobs here that name others, and can have no mate: arrays and heterogeneous jobs of batch systems.
+"""Jobs here that name others, and can have no mate: some arrays and heterogeneous jobs of batch systems.
 
 They are not jobs of the domain: their resource manager starts them alone. Who asks for one hears why there is no mate.
 """

@@ -10,6 +10,7 @@ local AT = "cosched:at="
 local ADOPTABLE = "cosched:adoptable" -- a word of a comment that names no mate
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
+local first = "" -- the words of the last job, or first component, which Slurm passes right before the other components
 
 -- At most 128 characters of UTF-8.
 local function is_name(text)
@@ -129,14 +130,29 @@ local function mistake(comment)
     return nil
 end
 
+-- Returns whether a job is a component of a heterogeneous job, and not the first one.
+local function is_part(job)
+    local offset = job.het_job_offset or COMPONENTS
+    return 0 < offset and offset < COMPONENTS
+end
+
+-- Returns the words of a comment that are for cosched.
+local function words_of(comment)
+    local words = {}
+    for word in (" " .. comment):gmatch("%s(cosched:%S+)") do
+        words[#words + 1] = word
+    end
+    return table.concat(words, " ")
+end
+
 -- Returns why a job of this kind cannot have a mate, or nil.
 local function hindrance(job)
     local comment = " " .. (job.comment or "")
     if job.array_inx ~= nil and (comment:find("%scosched:mate=") or comment:find("%s" .. ADOPTABLE)) then
         return "a job array names its tasks' mates by pair=NAME, those of the same numbers in another array, and no single job"
     end
-    if (job.het_job_offset or COMPONENTS) < COMPONENTS then
-        return "a heterogeneous job cannot have a mate: its components start one by one"
+    if is_part(job) and words_of(comment) ~= first then
+        return "a heterogeneous job names its mate in its first component's comment; those of the others name the same or none"
     end
     return nil
 end
@@ -154,6 +170,9 @@ end
 
 local function check(job)
     local comment = job.comment
+    if not is_part(job) then
+        first = words_of(comment or "")
+    end
     if type(comment) ~= "string" or not comment:find("cosched:", 1, true) then
         return slurm.SUCCESS
     end

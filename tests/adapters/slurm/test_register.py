@@ -9,8 +9,9 @@ import pytest
 
 from cosched.core.protocol import named_mate
 from cosched_adapters.batch_job import SECOND, Phase
-from cosched_adapters.batch_system import Divided, Gone, JobOutlook, Offered, Refused, Resized
+from cosched_adapters.batch_system import Appeared, Divided, Gone, JobOutlook, Offered, Refused, Resized
 from cosched_adapters.manager import End, Ended, Started
+from cosched_adapters.slurm.commands import whole
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
 
@@ -362,14 +363,43 @@ def test_a_job_without_a_mate_is_asked_about_once() -> None:
     assert desk.reports == []
 
 
-def test_components_start_at_once_and_are_refused_once() -> None:
+COMPONENTS = [replace(ROW, het="7"), replace(ROW, job_id="8", het="7", nodes=3, comment="words")]
+
+
+def test_a_heterogeneous_job_is_one_whose_first_hook_holds_it() -> None:
     desk = Desk()
-    for job_id in ("12", "13"):
-        assert desk.book.offered(replace(OFFER, job_id=job_id, het="12+1"))
-    assert [verb for verb, *_ in desk.told] == ["start", "start"]
+    desk.look(*whole(COMPONENTS))
+    assert desk.book.offered(replace(OFFER, job_id="8", nodes=3, het="7+1"))
+    assert desk.told == [("start", "8", None)], "nothing is launched as long as the first one's hook waits"
+    assert desk.book.offered(replace(OFFER, het="7+0"))
+    appeared, offered = desk.reports
+    assert isinstance(appeared, Appeared)
+    assert isinstance(offered, Offered)
+    assert (appeared.job_id, appeared.nodes, offered.nodes) == ("7", 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("comments", "named"),
+    [
+        (["", "cosched:pair=p"], "p"),
+        (["cosched:pair=p", "cosched:pair=q"], "p"),
+        (["cosched:pair=p", "cosched:"], None),
+    ],
+)
+def test_a_heterogeneous_job_is_refused_if_its_components_name_different_mates(
+    comments: list[str], named: str | None
+) -> None:
+    desk = Desk()
+    desk.look(*whole([replace(row, comment=comment) for row, comment in zip(COMPONENTS, comments, strict=True)]))
     (refused,) = desk.reports
     assert isinstance(refused, Refused)
-    assert (refused.job_id, refused.named, refused.problem) == ("12", desk.book._named(ROW), "heterogeneous")
+    assert (refused.job_id, refused.named and refused.named.name) == ("7", named)
+    assert refused.problem == ("heterogeneous" if named else None)
+
+
+def test_a_heterogeneous_job_can_yield_if_all_its_components_can() -> None:
+    (first, _), (last, _) = (whole([COMPONENTS[0], replace(COMPONENTS[1], can_yield=can)]) for can in (True, False))
+    assert (first.can_yield, last.can_yield) == (True, False)
 
 
 def test_the_tasks_of_an_array_are_jobs_with_mates_once_they_are_parted() -> None:

@@ -73,6 +73,11 @@ def test_heterogeneous_jobs() -> None:
     assert not read("#SBATCH -J hetjob # hetjob").het
 
 
+def test_each_component_has_a_comment_of_its_own() -> None:
+    found = read("#SBATCH --comment=a", "#SBATCH hetjob", "#SBATCH --comment=b", "#SBATCH hetjob", "#SBATCH -n2")
+    assert (found.comment, found.others) == ("a", ("b",))
+
+
 def test_the_last_word_about_requeues_counts() -> None:
     assert read("#SBATCH --no-requeue").no_requeue
     assert not read("#SBATCH --no-requeue --requeue").no_requeue
