@@ -45,7 +45,7 @@ class Coupled(CoupledWork[Domain]):
 
     def unended(self, domain: Domain) -> set[str]:
         """See the class above."""
-        return {*domain.cluster.squeue("-h", "--format=%i").split(), *unended(domain)}
+        return {*domain.cluster.squeue("-h", "--format=%A").split(), *unended(domain)}
 
     def until(self, condition: Callable[[], _T], what: str) -> _T:
         """See the class above."""

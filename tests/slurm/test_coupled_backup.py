@@ -19,8 +19,8 @@ from tests.live.coupled import PATIENCE, story
 from tests.live.other_users import needs_root
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled_checks import START, Served
-from tests.slurm.test_coupled_slots import fill
+from tests.slurm.coupled_checks import START, Served, reservations_of
+from tests.slurm.test_coupled_slots import LIMIT, fill
 
 pytestmark = [pytest.mark.soak, needs_root]
 BACKUP = "standby"
@@ -164,6 +164,17 @@ def released(coupled: Served) -> Ids:
     return ours, None
 
 
+def booked(coupled: Served) -> Ids:
+    """Both have the same slot, once the jobs that have all nodes come to their limits."""
+    for domain in coupled.domains:
+        fill(domain, NODES)
+    ours, theirs = (coupled.submit(domain, PAIR, LIMIT) for domain in coupled.domains)
+    for domain, job in ((coupled.here, ours), (coupled.there, theirs)):
+        coupled.until_job(domain, job, lambda job: job.slot is not None, "has a slot")
+        coupled.until(lambda domain=domain: len(reservations_of(domain)) == 1, "its reservation, and no other one")
+    return saved(coupled, ours), theirs
+
+
 def saved(coupled: Served, job: str) -> str:
     coupled.here.cluster.wait_until_saved(int(job))
     return job
@@ -175,6 +186,7 @@ def saved(coupled: Served, job: str) -> str:
         *((phase, ("hold", "hold"), {}) for phase in (submitted, queued, held, asked, agreed, running, ended)),
         (given_back, ("yield", "hold"), {"backoff": 20}),
         (released, ("hold", "hold"), {"release_interval": 2}),
+        (booked, ("meet", "meet"), {"backoff": 30}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -189,6 +201,7 @@ def test_a_pair_starts_together_and_once_whenever_the_backup_takes_over(
         if others := set(coupled.here.cluster.squeue("-h", "--format=%i").split()) - {ours}:
             coupled.here.cluster.scancel(*others)
         check_ran_together(coupled, ours, theirs)
+        coupled.until(lambda: not any(map(reservations_of, coupled.domains)), "no reservation")
 
 
 def check_ran_together(coupled: Served, ours: str, theirs: str) -> None:

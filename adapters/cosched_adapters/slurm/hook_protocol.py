@@ -47,9 +47,9 @@ class Offer:
     farewell: bool = False  # the hook says `starting` before it lets the job start: without that, it was killed
 
     @property
-    def is_part(self) -> bool:
-        """See JobRow."""
-        return self.het is not None and self.het.partition("+")[0] != self.job_id
+    def first(self) -> str:
+        """The first component of the heterogeneous job, which stands for all; of other jobs the job itself."""
+        return self.job_id if self.het is None else self.het.partition("+")[0]
 
 
 @dataclass(frozen=True)

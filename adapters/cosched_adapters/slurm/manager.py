@@ -325,8 +325,6 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     # Calls of the hook server
 
     def _offered(self, offer: Offer) -> None:
-        if offer.is_part:
-            self._watch.hint()  # perhaps it alone names a mate
         if not self._register.offered(offer) and self._learner is None:
             self._learner = self._tasks.begin(self._learn_of_offers())
 
@@ -384,10 +382,10 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     async def _learn_of_offers(self) -> None:
         """Query the jobs of all offers that came during the last query, with one call of squeue."""
         try:
-            while unseen := list(self._register.unseen):
+            while unseen := dict(self._register.unseen):
                 with suppress(ManagerError):  # its hooks will be gone soon
-                    await self._learn(unseen)
-                if self._register.unseen.keys() & set(unseen):
+                    await self._learn([*{*unseen, *(offer.first for offer in unseen.values())}])
+                if self._register.unseen.keys() & unseen.keys():
                     await asyncio.sleep(PACE)
         finally:
             self._learner = None

@@ -234,14 +234,14 @@ class Register(register.Register[BatchJob]):
 
     def offered(self, offer: Offer) -> bool:
         """Note that a hook waits. False: the job's details have to be queried first."""
-        if offer.is_part:  # nothing of it runs before the first one's hook has ended
-            self.hooks.start(offer.job_id)
-            return True
-        job = self.jobs.get(offer.job_id)
+        job = self.jobs.get(offer.first)
         if job is None:
             self.unseen[offer.job_id] = offer
             return False
-        self._take_offer(job, offer)
+        if offer.first == offer.job_id:
+            self._take_offer(job, offer)
+        else:  # nothing of it runs before the first one's hook has ended
+            self.hooks.start(offer.job_id)
         return True
 
     def _take_offer(self, job: BatchJob, offer: Offer) -> None:

@@ -378,6 +378,14 @@ def test_a_heterogeneous_job_is_one_whose_first_hook_holds_it() -> None:
     assert (appeared.job_id, appeared.nodes, offered.nodes) == ("7", 5, 5)
 
 
+def test_the_hook_of_a_component_waits_until_it_is_known_what_the_first_one_names() -> None:
+    desk = Desk()
+    assert not desk.book.offered(replace(OFFER, job_id="8", het="7+1"))
+    assert (desk.told, desk.book.unseen["8"].first) == ([], "7")
+    desk.look(*whole([replace(COMPONENTS[0], comment=""), replace(COMPONENTS[1], comment="cosched:pair=p")]))
+    assert (desk.told, desk.kinds) == ([("start", "8", None)], ["Refused"])
+
+
 @pytest.mark.parametrize(
     ("comments", "named"),
     [
