@@ -77,7 +77,7 @@ class Rows:
 
     def _as_before(self, job: ClusterJob, former: int) -> ClusterJob:
         """Return a job that is queued again with what it had in its row `former` when it started, but its nodes."""
-        before = self._read(former)
+        before = self.read(former)
         if self.tables.slots[former]["wanted"]:
             self.wanted_early.add(job.id)
         kept = {name: value for name, value in before.kept.items() if name != "block"}
