@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from contextlib import nullcontext
 from pathlib import Path
@@ -61,7 +60,6 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
         need(SIMULATOR)
     if not as_json:
         show(_filled(FIRST), "")
-        sys.stdout.flush()  # into a pipe, too
     with progress("generating ...") as doing:
         from cosched_sim.replaying import Replay
         from cosched_sim.results.staging import staged
