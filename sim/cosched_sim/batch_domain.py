@@ -56,7 +56,8 @@ class BatchDomain:
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         row = self.row[job]
-        self.holds.end(row, now, HoldEnd.RELEASED)  # if it asked again after one
+        if self.holds.end(row, now, HoldEnd.RELEASED):  # it asked again after one
+            self.cluster.interrupt()  # its nodes are there for those before it, too
         self.yields.note(row, now)
         self.cluster.pass_over(row, now, boost)
 

@@ -65,12 +65,13 @@ class HoldLog:
         self._end.append(UNKNOWN)
         self._ended.append(HoldEnd.LASTS)
 
-    def end(self, row: int, now: int, how: HoldEnd) -> None:
-        """End the job's hold, if it holds."""
+    def end(self, row: int, now: int, how: HoldEnd) -> bool:
+        """End the job's hold, if it holds; return whether it did."""
         index = self._open.pop(row, None)
         if index is not None:
             self._end[index] = now
             self._ended[index] = how
+        return index is not None
 
     def holds(self, first: int, now: int) -> Holds:
         """Return all holds until now; `first` is subtracted from the rows."""

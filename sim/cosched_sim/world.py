@@ -293,7 +293,8 @@ class World:
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
         """What a domain is told by a peer, or its own rules tell it to do."""
         self.now, here = now, self.index[domain]
-        self.clusters[here].interrupt()  # its jobs come and go
+        if isinstance(told, CancelJob | EndRun):
+            self.clusters[here].interrupt()  # its jobs come and go
         match told:
             case Asked():
                 self._hear(here, told)

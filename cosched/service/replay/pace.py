@@ -125,8 +125,8 @@ class Lockstep:
 
     def allocations(self) -> list[tuple[Any, ...]] | None:
         """Return what jobs had until now, see PlayingLauncher; None if each had the same from its start to its end."""
-        tells = self.domain.scheduler.capabilities.allocates or self._manager.requeues
-        return self._manager.allocations() if tells else None
+        allocates = self.domain.scheduler.capabilities.allocates
+        return self._manager.allocations(by_time=not allocates) if allocates or self._manager.requeues else None
 
     def first_start(self, job: int) -> int | None:
         """Return when a job started, the first time if it was queued again."""

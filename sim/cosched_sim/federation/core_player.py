@@ -395,6 +395,8 @@ class CorePlayer:
         """See the protocol."""
         jobs = in_columns(self._outcome(job.name) for job in self._jobs[: self._submitted])
         had = self._runs.allocations(now) if self._elastic else None
+        if had is not None and not self.scheduler.capabilities.allocates:
+            had = had.by_time()  # as the compiled world has it
         holds, yields = self.holds.holds(0, now), self.yields.yields()
         return Results(jobs, self._releases, holds, yields, had, self.scheduler.counts(), self._restarts)
 

@@ -128,9 +128,12 @@ class ReplayManager(PlayingLauncher):
             ended.append(str(row + 1))
         return ended
 
-    def allocations(self) -> list[tuple[Any, ...]]:
-        """Return the rows of `workload.allocations.Allocations` until now."""
-        return [] if self.runs is None else self.runs.allocations(math.floor(self.time.now())).rows()
+    def allocations(self, *, by_time: bool) -> list[tuple[Any, ...]]:
+        """Return the rows of `workload.allocations.Allocations` until now, perhaps in that order."""
+        if self.runs is None:
+            return []
+        had = self.runs.allocations(math.floor(self.time.now()))
+        return (had.by_time() if by_time else had).rows()
 
     def play(self, job_id: str, allocation: Allocation) -> None:
         """See the protocol; in lock-step, as nobody else has jobs whose size changes."""

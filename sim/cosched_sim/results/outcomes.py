@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from cosched.core.job import JobState
-from cosched.schedulers.batch import BATCH
 from cosched_sim.configuration import Domain
 from cosched_sim.federation.player import Results
 from cosched_sim.results.result import DomainResult, Jobs
@@ -20,8 +19,6 @@ def domain_result(
 ) -> DomainResult:
     """Return the result of domain `index`, whose player told this at the end of the replay."""
     jobs = jobs_of(told.jobs, workload, pairing, index, now)
-    if settings.scheduler_kind is BATCH and told.allocations is not None:
-        told = told._replace(allocations=told.allocations.by_time())  # the compiled loop tells no other order
     return DomainResult(settings, nodes, workload, jobs, told.releases, _last_event(jobs, workload, now), *told[2:])
 
 
