@@ -160,8 +160,11 @@ class PlayingLauncher(Launcher, Protocol):
     def ended(self, now: int) -> list[str]:
         """Return the jobs that end now, in the order of the trace, each once."""
 
-    def allocations(self) -> list[tuple[Any, ...]]:
-        """Return what jobs had until now, as the columns of `PastAllocation` (replay.proto)."""
+    def allocations(self, *, by_time: bool) -> list[tuple[Any, ...]]:
+        """Return what jobs had until now, as the columns of `PastAllocation` (replay.proto).
+
+        `by_time`: in the order of starts, ends and rows, not in that of what happened at one instant.
+        """
 
     def play(self, job_id: str, allocation: Allocation) -> None:
         """A job that was launched has this from now on."""
