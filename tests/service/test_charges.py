@@ -1,5 +1,7 @@
 """What jobs cost beyond their runs is counted, kept, summed up, and bounded by budgets."""
 
+import itertools
+
 import pytest
 
 from cosched.core.allocation import Allocation, SizeChanged
@@ -71,6 +73,20 @@ def test_without_budget_left_it_yields(world):
     assert record.job.held_node_seconds == 2 * 600, "a hold that has begun lasts until its end"
     told = [event.detail for event in a.store.events(0, [1], [], 100) if event.what == "yields"]
     assert told[0]["over_budget"]
+
+
+@pytest.mark.soak
+def test_over_a_week_it_holds_its_budget_of_each_day_and_no_more(world):
+    a = world.nodes["a"]
+    a.domain.records.charges.accounts.budgets["group"] = BUDGET
+    a.submit(1, 2, 1000, "p")
+    hold, used, days = 2 * 600, [0.0], 7
+    for day in range(1, days + 1):
+        world.run(day * 24 * HOUR)
+        used.append(a.domain.jobs["1"].job.held_node_seconds)
+    per_day = [after - before for before, after in itertools.pairwise(used)]
+    assert all(BUDGET <= held <= BUDGET + hold for held in per_day), per_day  # a hold that has begun lasts to its end
+    assert used[-1] <= days * (BUDGET + hold)
 
 
 def test_the_batch_system_s_account_of_a_job_comes_before_its_owner_s(world):
