@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.plain import RUNNING, PlainJob, PlainScheduler
+from cosched.core.scheduling.plain import RUNNING, PlainJob, PlainScheduler, Turns
 from cosched.schedulers.column import Column
 from cosched.schedulers.kind import ClusterJob, SchedulerKind
 from cosched.schedulers.waits import Waits
@@ -37,6 +38,34 @@ class ExpressSettings:
     slots: bool = False
 
 
+class ShortFirst(Turns):
+    """Jobs of at most `express` s come first, and take the nodes of others."""
+
+    def __init__(self, scheduler: Express, express: int) -> None:
+        super().__init__(scheduler)
+        self._express = express
+
+    def _is_short(self, job: PlainJob) -> bool:
+        return job.asked.requested <= self._express
+
+    def order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
+        """See Turns."""
+        return sorted(queued, key=self._is_short, reverse=True)
+
+    def taker(self, job: PlainJob) -> bool:
+        """See Turns: all short jobs take nodes from the same ones."""
+        return self._is_short(job)
+
+    def givers(self, job: PlainJob) -> list[PlainJob]:
+        """Those that were submitted last give first."""
+        if not self._is_short(job):
+            return []
+        busy = self._scheduler.busy.values()
+        running = [other for other in busy if other.state is RUNNING and not self._is_short(other)]
+        givers = [other for other in running if not other.asked.columns.get("steady")]
+        return sorted(givers, key=lambda other: other.number, reverse=True)
+
+
 class Express(PlainScheduler):
     """The queue and the nodes; of each job, and of all, it keeps how often nodes were taken."""
 
@@ -44,26 +73,9 @@ class Express(PlainScheduler):
     keeps = PlainScheduler.keeps | {"preempted"}
 
     def __init__(self, settings: ExpressSettings) -> None:
-        super().__init__(settings.nodes, slots=settings.slots)
-        self._express, self.preempted = settings.express, 0
-
-    def _is_short(self, job: PlainJob) -> bool:
-        return job.asked.requested <= self._express
-
-    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
-        return sorted(queued, key=self._is_short, reverse=True)
-
-    def _taker(self, job: PlainJob) -> bool:
-        """See PlainScheduler: all short jobs take nodes from the same ones."""
-        return self._is_short(job)
-
-    def _givers(self, job: PlainJob) -> list[PlainJob]:
-        """Those that were submitted last give first."""
-        if not self._is_short(job):
-            return []
-        running = [other for other in self.busy.values() if other.state is RUNNING and not self._is_short(other)]
-        givers = [other for other in running if not other.asked.columns.get("steady")]
-        return sorted(givers, key=lambda other: other.number, reverse=True)
+        turns = partial(ShortFirst, express=settings.express)
+        super().__init__(settings.nodes, slots=settings.slots, turns=turns)
+        self.preempted = 0
 
     def _preempt(self, job: PlainJob) -> None:
         super()._preempt(job)

@@ -54,7 +54,7 @@ class OpenIteration:
         self.yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._iterations = 0
         self.kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
-        self.have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
+        self.have_changed: dict[JobId, None] = {}  # see `note`; in order
         self._ask_again: set[JobId] = set()  # jobs that held, and are ready again
 
     def copy(self, scheduler: Iterating, jobs: Marked) -> OpenIteration:
@@ -146,7 +146,11 @@ class OpenIteration:
         self.interrupt()
         return missed
 
+    def note(self, job: JobId) -> None:
+        """What is kept of a job has changed."""
+        self.have_changed[job] = None
+
     def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler: a scheduler notes such jobs in `have_changed`."""
+        """See OpenScheduler."""
         changed, self.have_changed = self.have_changed, {}
         return [job for job in changed if job in self._scheduler]

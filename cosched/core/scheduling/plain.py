@@ -1,17 +1,17 @@
-"""A scheduler in plain Python: a queue, nodes that are all alike, and what mates need. The first that fits starts.
+"""A scheduler in plain Python: a queue, nodes that are all alike, and what mates need.
 
-Others are made of it: they say in which order jobs come, and which running jobs give way to whom.
+Others are made of it: their `Turns` say in which order jobs come, and which running jobs give way to whom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Self
 
 from cosched.core.allocation import NOT_NOW, Allocation, Gathered, Given
-from cosched.core.events import NOT_HOLDABLE, NodesLost, Ready, Requeued
+from cosched.core.events import NodesLost, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.base import SchedulerBase
@@ -25,6 +25,7 @@ from cosched.core.scheduling.plain_job import PlainJobs
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.scheduling.slots import MOVES, SLOT, Slots, forget_slot
 from cosched.core.scheduling.starts import RecentStarts
+from cosched.core.scheduling.turns import Turns as Turns
 from cosched.core.story import Why
 
 
@@ -33,54 +34,20 @@ class PlainScheduler(SchedulerBase):
 
     keeps = frozenset({"lacks", "size"})
 
-    def __init__(self, nodes: int, *, slots: bool = False) -> None:
+    def __init__(self, nodes: int, *, slots: bool = False, turns: Callable[[Self], Turns] = Turns) -> None:
         self.capabilities = replace(self.capabilities, slots=slots)
         self.keeps = self.keeps | ({SLOT, MOVES} if slots else set())
         self.nodes = nodes
         self._hold_jobs(PlainJobs(nodes))
         self.iteration = OpenIteration(self, self._table)
         self.meeting = self.slots = Slots(self)
+        self.turns = turns(self)
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
-        self._events: list[Requeued | NodesLost | Gathered] = []
-        self._given: dict[Hashable, int] = {}  # by `_taker`, until nodes change hands
+        self.events: list[Requeued | NodesLost | Gathered] = []
 
     def _hold_jobs(self, table: PlainJobs) -> None:
         self._table, self.jobs, self.busy = table, table.known, table.busy
-
-    # What others say
-
-    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
-        """Return in which order jobs have their turn."""
-        return queued
-
-    def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
-        """Return the running jobs (of `busy`) that would lose their nodes to this one, in that order.
-
-        It is asked for each job that does not fit: so not all of `jobs` can be looked at.
-        """
-        return []
-
-    def _taker(self, job: PlainJob) -> Hashable:
-        """Return what `_givers` depends on: jobs for which this is equal have the same ones."""
-        return job.asked.id
-
-    def _choose(self, now: int) -> PlainJob | None:
-        """Return the next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
-        free, booked = self.free - self._table.promised, self.slots.booked
-        for job in self._in_order(now):
-            has_turn = job.passed_over != now + 1 and (not booked or self.slots.has_turn(job, now))
-            if has_turn and self._can_have(job, free):
-                return job
-        return None
-
-    def _at_once(self, job: PlainJob) -> int:
-        """Return how many nodes it has while it is ready; others give the rest when it starts."""
-        return min(job.size, self.free)
-
-    def _hold_limit(self, job: PlainJob) -> int:
-        """Return until when a ready job may hold (Ready)."""
-        return NOT_HOLDABLE if job.lacks else self.slots.hold_limit(job, self.now)
 
     def duration(self, job: PlainJob) -> int:
         """Return for how many seconds it is expected to run."""
@@ -89,6 +56,7 @@ class PlainScheduler(SchedulerBase):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
+        self.turns.admit(job)
         self.iteration.interrupt()
         known = self._table.add(job)
         if not self.capabilities.slots:
@@ -97,10 +65,12 @@ class PlainScheduler(SchedulerBase):
         self._become(known, job.state)
         self.iteration.take_up(job)
         self.changed = True
+        self.turns.submit(known)
 
-    def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
         self.iteration.interrupt()
         self.iteration.forget(job)
+        self.turns.leave(self.jobs[job], now)
         known = self.jobs.pop(job)
         self.slots.drop(known)
         self._give(known, 0)
@@ -118,42 +88,23 @@ class PlainScheduler(SchedulerBase):
     def next(self, now: int) -> Ready | None:
         if self.iteration.offered is None and (self._going or self.changed):
             if not self._going or self.changed:
-                self._begin(now)
+                self.iteration.begin(now)
+                self.turns.begin(now)
                 self._going, self.changed = True, False
-            if (job := self._choose(now)) is not None:
+            if (job := self.turns.next_job(now)) is not None:
                 return self._make_ready(job)
             self._going = False
         return None
 
-    def _begin(self, now: int) -> None:
-        self.iteration.begin(now)
-
-    def _in_order(self, now: int) -> list[PlainJob]:
-        """Return the queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""
-        order = list(self._order(job for job in self.jobs.values() if job.state is QUEUED))
-        if any(job.released == now for job in order):
-            order.sort(key=lambda job: 0 if now < job.wanted_until else 2 if job.released == now else 1)
-        return order
-
-    def _can_have(self, job: PlainJob, free: int) -> bool:
-        """Return whether the job can have its nodes: `free` ones, promised to nobody, and of those who give."""
-        if job.size <= free:
-            return self.slots.lets_start(job, self.now)
-        taker = self._taker(job)
-        if taker not in self._given:
-            self._given[taker] = sum(giver.nodes for giver in self._givers(job))
-        enough = job.size <= free + self._given[taker]
-        return enough and self.slots.lets_start(job, self.now, self._givers(job))
-
     def can_start(self, job: PlainJob) -> bool:
         """Return whether the job can have its nodes now."""
-        return self._can_have(job, self.free - self._table.promised)
+        return self.turns.can_have(job, self.free - self.promised)
 
     def _make_ready(self, job: PlainJob) -> Ready:
-        self._give(job, self._at_once(job))
+        self._give(job, self.turns.at_once(job))
         self._become(job, READY)
         self.iteration.offered = job.asked.id
-        return Ready(job.asked.id, self.allocation(job), self._hold_limit(job))
+        return Ready(job.asked.id, self.allocation(job), self.turns.hold_limit(job))
 
     def abandon(self) -> None:
         self.iteration.offered, self._going = None, False
@@ -165,13 +116,14 @@ class PlainScheduler(SchedulerBase):
         return self._run(self.jobs[job], now)
 
     def _run(self, job: PlainJob, now: int) -> Allocation:
-        for giver in self._givers(job) if job.lacks else ():
+        self.turns.start(job)
+        for giver in self.turns.givers(job) if job.lacks else ():
             if self.free < job.lacks:
                 self._preempt(giver)
+        job.expected = now + self.duration(job)
         self._give(job, job.size)
         self._become(job, RUNNING)
         self.slots.drop(job)
-        job.expected = now + self.duration(job)
         return replace(self.allocation(job), start=now, expected=job.expected)
 
     def allocation(self, job: PlainJob) -> Allocation:
@@ -179,13 +131,17 @@ class PlainScheduler(SchedulerBase):
         return Allocation(job.size)
 
     def _preempt(self, job: PlainJob) -> None:
-        self._events.append(Requeued(job.asked.id, why=Why.PREEMPTED))
+        self.take_nodes(job, Requeued(job.asked.id, why=Why.PREEMPTED))
+
+    def take_nodes(self, job: PlainJob, event: Requeued | NodesLost) -> None:
+        """Queue a job that has nodes, and tell it by this event."""
+        self.events.append(event)
         self._queue(job)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         self.iteration.answer(job)
-        self._become(self.jobs[job], HOLDING)
         self.jobs[job].expected = until
+        self._become(self.jobs[job], HOLDING)
 
     def ask_again(self, job: JobId) -> None:
         self.iteration.ask_again(job)
@@ -197,55 +153,46 @@ class PlainScheduler(SchedulerBase):
         self._queue(self.jobs[job])
         self.jobs[job].passed_over = now + 1
         self.iteration.yielded(now, late=late, alone=alone)
+        self.turns.set_back(self.jobs[job])
 
     def release(self, job: JobId, now: int) -> None:
         self.iteration.interrupt()
         self._queue(self.jobs[job])
         self.jobs[job].released = now
+        self.turns.set_back(self.jobs[job])
 
     def _queue(self, job: PlainJob) -> None:
         self._give(job, 0)
         self._become(job, QUEUED)
         job.expected = FOREVER
         self.changed = True
+        self.turns.queue(job)
 
     def _become(self, job: PlainJob, state: JobState) -> None:
-        self._nodes_changed()
         self._table.become(job, state)
+        self.slots.renew()
+        self.turns.become(job)
 
     def _give(self, job: PlainJob, nodes: int) -> None:
-        self._nodes_changed()
         self._table.give(job, nodes)
-
-    def _nodes_changed(self) -> None:
-        self._given.clear()
         self.slots.renew()
+        self.turns.renew()
 
     def take_events(self) -> list[Requeued | NodesLost | Gathered]:
-        events, self._events = self._events, []
+        events, self.events = self.events, []
         return events
 
     # What peers ask for
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
-        if not self._would_start(job, now):
+        if not self.turns.would_start(job, now):
             self.want_until(job, wanted_until)
             return NOT_NOW
         self.reschedule()
         return self._run(self.jobs[job], now)
 
-    def _would_start(self, job: JobId, now: int) -> bool:
-        """Return whether an iteration would start it, on its size, other paired jobs passed over."""
-        tried, free = self.jobs.get(job), self.free
-        for other in self._in_order(now) if tried is not None else ():
-            if other is tried:
-                return self._can_have(tried, free - self._table.promised)
-            if not other.asked.paired and other.size <= free and self.slots.lets_start(other, now):
-                free -= other.size
-        return False
-
     def try_ready(self, job: JobId, now: int) -> Given:
-        if not self._would_start(job, now):
+        if not self.turns.would_start(job, now):
             return NOT_NOW
         self.iteration.keep(job, changed=self.changed)
         return self.make_ready_aside(self.jobs[job])
@@ -261,6 +208,7 @@ class PlainScheduler(SchedulerBase):
         due = self.iteration.missed(job) or self.changed
         self._queue(self.jobs[job])
         self.changed = due
+        self.turns.give_back(self.jobs[job])
 
     def want_until(self, job: JobId, until: int) -> None:
         if job in self.jobs:
@@ -269,6 +217,7 @@ class PlainScheduler(SchedulerBase):
     def count_paired(self, job: JobId, paired: bool) -> None:
         if job in self.jobs:
             self.jobs[job].asked = replace(self.jobs[job].asked, paired=paired)
+            self.turns.become(self.jobs[job])
 
     # Copies, on which it is played what will come (Playable)
 
@@ -276,10 +225,10 @@ class PlainScheduler(SchedulerBase):
         other = copy(self)
         other._hold_jobs(self._table.copy())
         other.meeting = other.slots = Slots(other)
-        other._given = {}
+        other.turns = self.turns.copy(other)
         for job in other.jobs.values():
             other.slots.submit(job)
-        other.starts, other._events = RecentStarts(), []
+        other.starts, other.events = RecentStarts(), []
         other.iteration = self.iteration.copy(other, other._table)
         other.abandon()
         other.changed = True
@@ -289,14 +238,14 @@ class PlainScheduler(SchedulerBase):
         return self._table.with_nodes()
 
     def shorten(self, most: int) -> None:
-        for job in self._in_order(self.now)[most:]:
+        for job in self.turns.in_order(self.now)[most:]:
             self._become(job, JobState.CANCELLED)
             del self.jobs[job.asked.id]
 
     # Numbers
 
     def in_order(self, now: int) -> list[JobId]:
-        return [job.asked.id for job in self._in_order(now)]
+        return [job.asked.id for job in self.turns.in_order(now)]
 
     def used(self) -> dict[JobState, int]:
         return self._table.used()
@@ -305,3 +254,8 @@ class PlainScheduler(SchedulerBase):
     def free(self) -> int:
         """Nodes that nobody has."""
         return self._table.free
+
+    @property
+    def promised(self) -> int:
+        """The nodes that others must give to jobs that are ready already."""
+        return self._table.promised

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from cosched.core.allocation import Allocation
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.plain_job import QUEUED, READY, RUNNING, PlainJob
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
@@ -149,6 +151,14 @@ class Commitments:
         commitment, arrival = self.plan.of(job.asked.id), self._arrivals[job.asked.id]
         return (0, commitment.order) if commitment is not None else (1, self.priority(job), arrival)
 
+    def allocation(self, job: PlainJob) -> Allocation:
+        """Return what it will have when it starts."""
+        resources, commitment = self.resources, self.of(job)
+        where = tuple(resources.names[machine] for machine in self.members(job))
+        stated = resources.stated(self.says(job).job_class, commitment.resource)
+        rate = Fraction(max(1, job.asked.requested), stated)
+        return Allocation(len(where), rate=rate, where=where, resource=resources.names[commitment.resource])
+
     # What changes
 
     def settle(self, job: PlainJob, now: int) -> None:
@@ -246,6 +256,10 @@ class Commitments:
             return None
         since, quantum = min(self.waiting.values()), self._site.quantum
         return since if not quantum else -(-since // quantum) * quantum
+
+    def is_due(self, now: int) -> bool:
+        """Return whether the end of a quantum has come, at which jobs are placed though nothing else happens."""
+        return bool(self._site.quantum) and self.due is not None and self.due <= now
 
     def begin(self, jobs: Mapping[JobId, PlainJob], now: int) -> Iterator[tuple[Priority, list[PlainJob]]]:
         """Yield the jobs to be placed in a pass, by queue: those that were set back, too."""

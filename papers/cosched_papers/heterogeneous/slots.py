@@ -12,22 +12,25 @@ import numpy as np
 
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.plain_job import HOLDING, READY, PlainJob
-from cosched.core.scheduling.slots import SLOT, Holder, Slots
+from cosched.core.scheduling.slots import SLOT, Slots
 from cosched_papers.heterogeneous.calls import CANNOT, Ints
 from cosched_papers.heterogeneous.commitments import Commitments
 from cosched_papers.heterogeneous.plan import Commitment
+from cosched_papers.heterogeneous.taking import Loser, Taking
 
 
-class MachinesHolder(Holder, Protocol):
+class MachinesHolder(Loser, Protocol):
     """What slots ask of the scheduler that holds them; its commitments are theirs, too."""
 
-    commitments: Commitments
+    slots: MachineSlots
 
-    def note(self, job: JobId) -> None:
-        """More is to be kept of a job."""
+    @property
+    def commitments(self) -> Commitments:
+        """What it has committed."""
 
-    def is_free_for(self, job: PlainJob) -> bool:
-        """Return whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
+    @property
+    def taking(self) -> Taking:
+        """Who takes machines from whom."""
 
 
 class PlaceFit(NamedTuple):
@@ -57,7 +60,7 @@ class MachineSlots(Slots):
             commitments.note_set_back(job)
         commitments.plan.loose = True
         commitments.settle(job, now)
-        self._scheduler.note(job.asked.id)
+        self._scheduler.iteration.note(job.asked.id)
         super()._changed(job, now)
 
     def _take(self, job: PlainJob, fit: PlaceFit, now: int) -> None:
@@ -69,7 +72,7 @@ class MachineSlots(Slots):
         commitments.of(job).slot = fit.at
 
     def _is_free_for(self, job: PlainJob) -> bool:
-        return self._scheduler.is_free_for(job)
+        return self._scheduler.taking.is_free_for(job)
 
     # Where a slot fits
 

@@ -139,13 +139,13 @@ def test_what_was_learned_outlives_restarts_and_no_job_counts_twice():
         lives[-1].recall(json.loads(json.dumps(lives[-2].kept_of_domain())))
         for known in lives[-2].jobs:
             lives[-1].submit(lives[-2].job(known))
-    learned = [life._past.future(2 * day + 10) for life in lives[-2:]]
+    learned = [life.turns.past.future(2 * day + 10) for life in lives[-2:]]
     assert learned[0] == learned[1]
     short, medium, long = learned[0].classes
     assert medium == Expected((2.0,) + (0.0,) * 23 + (1.0,) + (0.0,) * 23, 4.0, 100.0, 1.0)
     assert sum(short.arrivals) == sum(long.arrivals) == 0
-    assert lives[-1]._past.future(day + 10) is None, "no day is whole"
-    assert sum(lives[-1]._past.future(30 * day).classes[1].arrivals) == 1 / 28, "the second day is 28 days ago"
+    assert lives[-1].turns.past.future(day + 10) is None, "no day is whole"
+    assert sum(lives[-1].turns.past.future(30 * day).classes[1].arrivals) == 1 / 28, "the second day is 28 days ago"
 
 
 def test_a_job_with_nodes_tells_why_it_has_so_many():
