@@ -21,6 +21,7 @@ from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
+from cosched_adapters import slices
 from tests.service.world import Faults, World
 
 
@@ -95,6 +96,21 @@ async def test_estimates_are_compared_with_what_happens(world):
     records = a.domain.store.estimates()
     assert {record.kind for record in records} == {OWN, TOGETHER}
     assert all(record.late is not None and abs(record.late) <= 60 for record in records), records
+
+
+async def test_others_have_their_turn_while_estimates_are_compared(world, monkeypatch):
+    monkeypatch.setattr(slices, "SLICE", -1)
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    a = sides["a"]
+    await a.explaining.keep_in_step()
+    jobs, turns = len(a.domain.jobs), 0
+    again = asyncio.create_task(a.explaining.keep_in_step())
+    while not again.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 2 * jobs, "once for what was expected of each, and once for what is now"
 
 
 async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(world, monkeypatch):

@@ -354,8 +354,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         await self._learn(self._register.unknown(rows))
         if self._register.tell_arrays():
             self._watch.hint()  # their tasks are jobs now
-        await asyncio.sleep(0)  # others have their turn before all jobs are gone through, and afterwards
-        for row in self._register.see(rows, began):
+        for row in await self._register.see(rows, began):
             self._tasks.begin(self._sequences.mend(row, 0))
         await asyncio.sleep(0)
         self._requeue_unlaunched()

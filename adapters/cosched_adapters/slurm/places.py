@@ -6,7 +6,7 @@ This is an estimate: Slurm looks at partitions by their PriorityTier, and starts
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cosched_adapters.slurm.commands import JobRow
@@ -23,13 +23,11 @@ class Waiting(NamedTuple):
     partitions: tuple[str, ...]
 
 
-def waiting_jobs(rows: Iterable[JobRow]) -> list[Waiting]:
-    """Return the jobs that wait for nodes, and for nothing else."""
-    return [
-        Waiting(-row.priority, int(row.job_id), tuple(row.partitions.split(",")))
-        for row in rows
-        if row.state == "PENDING" and row.priority != _HELD and not row.reason.startswith(KEPT_BACK)
-    ]
+def waiting_jobs(rows: Iterable[JobRow]) -> Iterator[Waiting]:
+    """Yield the jobs that wait for nodes, and for nothing else."""
+    for row in rows:
+        if row.state == "PENDING" and row.priority != _HELD and not row.reason.startswith(KEPT_BACK):
+            yield Waiting(-row.priority, int(row.job_id), tuple(row.partitions.split(",")))
 
 
 def places(found: Sequence[Waiting], wanted: Iterable[str]) -> Mapping[str, tuple[int, int]]:

@@ -13,6 +13,7 @@ from cosched_adapters import register
 from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import BatchReport, Gone, JobOutlook, Resized, Withdrawn
 from cosched_adapters.manager import Ended, Started
+from cosched_adapters.slices import Slices, in_slices
 from cosched_adapters.slurm import states
 from cosched_adapters.slurm.arrays import Arrays
 from cosched_adapters.slurm.batch_job import BatchJob
@@ -93,23 +94,27 @@ class Register(register.Register[BatchJob]):
             self._report(array)
         return bool(told)
 
-    def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
-        """Process all rows of a look at the queue that began at `began` by the loop's clock.
+    async def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
+        """Process all rows of a look at the queue that began at `began` by the loop's clock, in slices.
 
         Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
         """
-        known = {row.job_id: row for row in rows}
-        self._waiting_jobs = waiting_jobs(known.values())
-        waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
-        chosen = [job for job in self.jobs.values() if job.hung_up or job.phase in waiting]
+        known, slices, requeued = {row.job_id: row for row in rows}, Slices(), []
+        self._waiting_jobs = await in_slices(waiting_jobs(known.values()))
         for job in list(self.jobs.values()):
+            await slices.pause()
+            if self.jobs.get(job.job_id) is not job:  # it has gone meanwhile
+                continue
+            waited = job.hung_up or job.phase in (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
             if job.job_id not in known:
                 self._miss(job, began)
             elif job.changed < began:
                 self._follow(job, known[job.job_id])
+            if waited and job.phase is Phase.QUEUED and not job.hung_up:
+                requeued.append(known[job.job_id])
         self._others = {job: submitted for job, submitted in self._others.items() if job in known}
         self._drop_refused(known.values())
-        return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED and not job.hung_up]
+        return requeued
 
     def _drop_refused(self, rows: Collection[JobRow]) -> None:
         """Forget those that have ended."""

@@ -107,6 +107,7 @@ class BatchQueue(Queue):
     async def plan(self) -> Plan:
         """See Queue: the batch system's own estimates."""
         await self.look(AGED)
+        await asyncio.sleep(0)  # there may be thousands of jobs: others have their turn before they are gone through
         clock, told = self._domain.clock, self._system.outlooks()
         starts = {job: clock.from_wall(outlook.start_at) for job, outlook in told.items() if outlook.start_at}
         words = {job: outlook.reason for job, outlook in told.items() if outlook.reason}

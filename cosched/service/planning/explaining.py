@@ -28,6 +28,7 @@ from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook, SoughtName
 from cosched.words.quantities import count
 from cosched.words.wrong_mates import near_name
+from cosched_adapters.slices import Slices
 
 SHARE = 10  # a plan is told for so many times the time that it took, though much happens
 PATIENCE = 1.0  # seconds for a plan
@@ -141,6 +142,7 @@ class Explaining:
     async def keep_in_step(self) -> None:
         """Ask for the mates of jobs that wait, and compare estimates with what has happened; to be called regularly."""
         plan = await self.plan()
+        await asyncio.sleep(0)
         waiting = [record for record in self._domain.jobs.values() if record.state in WAITING]
         waiting.sort(key=lambda record: plan.starts.get(str(record.id), 1 << 62))
         waiting = waiting[:KEPT_IN_STEP]
@@ -150,7 +152,7 @@ class Explaining:
         self._mates = {key: told for key, told in self._mates.items() if key in wanted}
         self._asked = {key: at for key, at in self._asked.items() if key in wanted}
         try:
-            self._compare(waiting, plan)
+            await self._compare(waiting, plan)
         except StoreError as error:
             _LOG.error("estimates cannot be kept: %s", error)
 
@@ -312,10 +314,15 @@ class Explaining:
 
     # How good the estimates were
 
-    def _compare(self, waiting: Iterable[JobRecord], plan: Plan) -> None:
+    async def _compare(self, waiting: Iterable[JobRecord], plan: Plan) -> None:
+        slices = Slices()
         for job in self._estimates.unsettled():
+            await slices.pause()
             self._settle(job)
         for record in waiting:
+            await slices.pause()
+            if str(record.id) not in self._domain.jobs:  # it has ended meanwhile
+                continue
             job, told = str(record.id), self._explanation(record, plan)
             at = plan.starts.get(job)
             if record.state is JobState.QUEUED and record.job.ready_at is None and at is not None:

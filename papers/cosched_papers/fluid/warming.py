@@ -33,6 +33,7 @@ def use_kernels() -> None:
     cluster.next(1)
     cluster.start("1", 1)
     cluster.predict("1", Table((2, 1), (0, 0)), 1)
+    FluidCluster(FluidSettings(2)).submit(cluster.job("1"))  # as after a restart
     cluster.leave("1", 2, JobState.COMPLETED)
 
 
@@ -43,5 +44,7 @@ def use_kernels_of_slots() -> None:
     assert cluster.meeting is not None
     cluster.meeting.quote(Quote("1", 1), 0)
     cluster.meeting.book(Book("1", 1, 1), 0)
+    cluster.meeting.unbook("1", 0)
+    cluster.meeting.book(Book("1", 1, 2), 0)
     cluster.meeting.claim(Claim("1"), 1)
     cluster.start("1", 1)

@@ -19,7 +19,7 @@ def schedules(call: Call) -> Schedules:
     made = Schedules(
         seq=np.ascontiguousarray(call.seq),
         par=np.ascontiguousarray(call.par),
-        allowed=call.par < CANNOT,
+        allowed=np.ascontiguousarray(call.par < CANNOT),  # kernels know one layout
         members=np.concatenate([np.zeros(0, np.int64), *call.members]),
         begins=begins,
         jobs=np.lexsort((-np.arange(jobs), of)),

@@ -26,5 +26,6 @@ def use_kernels() -> None:
         cluster.submit(job)
     cluster.next(0)
     cluster.start("1", 0)
+    cluster.next(0)
     cluster.try_start("2", 0, 0)
     cluster.in_order(0)

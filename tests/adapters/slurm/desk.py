@@ -1,5 +1,6 @@
 """A job of Slurm's, a book of jobs, and what it is told of them by squeue and by hooks."""
 
+import asyncio
 from dataclasses import replace
 
 from cosched_adapters.batch_job import Phase
@@ -60,7 +61,7 @@ class Desk:
         for row in rows:
             if row.job_id in unknown:
                 self.book.learn(row)
-        return self.book.see(rows, began)
+        return asyncio.run(self.book.see(rows, began))
 
     def kill(self, offer: Offer) -> None:
         """The hook of this offer is killed."""

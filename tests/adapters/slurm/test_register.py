@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 
 import pytest
 
 from cosched.core.protocol import named_mate
+from cosched_adapters import slices
 from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import Appeared, Divided, Gone, JobOutlook, Offered, Refused, Resized
 from cosched_adapters.manager import End, Ended, Started
@@ -35,6 +37,25 @@ def test_a_job_appears_with_its_partitions_and_is_offered_with_that_in_which_it_
     assert [report.queue for report in desk.reports] == ["debug,batch", "batch"]
 
 
+def test_others_have_their_turn_while_a_look_goes_through_many_jobs_which_may_go_meanwhile(monkeypatch) -> None:
+    monkeypatch.setattr(slices, "SLICE", -1)
+    desk, jobs = Desk(), [str(number) for number in range(1, 101)]
+    desk.look(*(replace(ROW, job_id=job) for job in jobs))
+    desk.now += 1
+
+    async def look() -> int:
+        seen = asyncio.create_task(desk.book.see([replace(RUNNING, job_id=job) for job in jobs], desk.now))
+        turns = 0
+        while not seen.done():
+            turns += 1
+            await asyncio.sleep(0)
+            desk.book.jobs.pop("100", None)
+        return turns
+
+    assert asyncio.run(look()) >= len(jobs)
+    assert sum(type(report) is Started for report in desk.reports) == 99
+
+
 def test_an_offer_of_an_unknown_job_waits_until_it_is_known() -> None:
     desk = Desk()
     assert not desk.book.offered(OFFER)
@@ -55,7 +76,7 @@ def test_rows_that_are_older_than_a_hooks_word_say_nothing(desk: Desk) -> None:
     began = desk.now = 5.0
     desk.now = 6.0
     desk.book.offered(OFFER)
-    assert desk.book.see([ROW], began) == []
+    assert asyncio.run(desk.book.see([ROW], began)) == []
     assert desk.book.jobs["7"].phase is Phase.OFFERED
     assert desk.told == []
 

@@ -1,13 +1,14 @@
 """In the service: notes each long turn of its event loop, as a line of the file that LOOP_TURNS names.
 
 A turn is all that the loop does between two waits. Its processor time counts, as the host may be busy otherwise. With
-LOOP_PROFILE a profile of all turns is kept, in the file of that name.
+LOOP_PROFILE a profile of the longest turn of the traffic is kept, in the file of that name.
 """
 
 import asyncio
 import cProfile
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 LEAST = 0.02  # seconds of a turn that is noted
@@ -16,8 +17,8 @@ LEAST = 0.02  # seconds of a turn that is noted
 def install(path: str) -> None:
     """Note the turns of all loops from now on: when it ended, its processor time, its time, and its longest part."""
     run_once, run = asyncio.base_events.BaseEventLoop._run_once, asyncio.events.Handle._run  # type: ignore[attr-defined]
-    spent, longest, parts = 0.0, 0.0, ""
-    profile = cProfile.Profile() if "LOOP_PROFILE" in os.environ else None
+    spent, longest, parts, record = 0.0, 0.0, "", 0.0
+    kept, traffic = os.environ.get("LOOP_PROFILE"), Path(path).with_name("traffic")
 
     def timed(handle: Any) -> None:
         nonlocal spent, longest, parts
@@ -30,8 +31,9 @@ def install(path: str) -> None:
                 longest, parts = used, " ".join(repr(handle).split())
 
     def turn(loop: Any) -> None:
-        nonlocal spent, longest, parts
+        nonlocal spent, longest, parts, record
         spent, longest, parts, used = 0.0, 0.0, "", time.thread_time()
+        profile = cProfile.Profile() if kept else None
         if profile is not None:
             profile.runcall(run_once, loop)
         else:
@@ -39,8 +41,9 @@ def install(path: str) -> None:
         if (used := time.thread_time() - used) > LEAST:
             with open(path, "a") as file:
                 file.write(f"{time.monotonic():.3f} {used:.4f} {spent:.4f} {parts[:200]}\n")
-            if profile is not None:
-                profile.dump_stats(os.environ["LOOP_PROFILE"])
+            if profile is not None and kept and used > record and traffic.exists():
+                record = used
+                profile.dump_stats(kept)
 
     asyncio.base_events.BaseEventLoop._run_once = turn  # type: ignore[attr-defined]
     asyncio.events.Handle._run = timed  # type: ignore[method-assign]
