@@ -74,23 +74,24 @@ class Run:
         conductor = Conductor(self._players, self._link, tell, order, stride)
         with uncollected():
             conductor.run()
-        self._now, self._stalled = conductor.now, conductor.stalled
+        self.now, self.stalled = conductor.now, conductor.stalled
 
     # Results
 
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
-        now, pairing = self._now, with_successors(self._pairing, self._script, self._index)
+        now, pairing = self.now, with_successors(self._pairing, self._script, self._index)
         domains = {
-            setup.name: domain_result(self._told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
+            setup.name: domain_result(self.told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
             for index, (setup, of) in enumerate(zip(self._setups, settings, strict=True))
         }
-        return ReplayResult(domains, pairing, self._stalled, self._events(), timing)
+        return ReplayResult(domains, pairing, self.stalled, self._events(), timing)
 
-    def _told(self, setup: DomainSetup) -> Results:
+    def told(self, setup: DomainSetup) -> Results:
+        """Return what came of a domain's jobs."""
         if (played := self._alone.get(setup.name)) is not None:
             return _told_alone(played)
-        return self._by_domain[setup.name].results(setup.name, self._now)
+        return self._by_domain[setup.name].results(setup.name, self.now)
 
     def _events(self) -> list[dict[str, Any]] | None:
         if self._story is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ Example:
 @replay_options(pairs_file=True)
 @click.option("--script", metavar="FILE", help="What-if events, one per line: see below.")
 @click.option("--live", is_flag=True, help="Replay through real services: a process per domain, gRPC.")
+@click.option("--dask", metavar="ADDRESS", help="Domains that share no jobs are replayed there, tcp://HOST:PORT.")
 @click.option("--compare", is_flag=True, help="Replay without coscheduling and under all schemes.")
 @click.option("--out", metavar="DIR", help="Write a report and its data there (--compare: a folder each).")
 @click.option("--events", is_flag=True, help="Write events.jsonl there too.")
@@ -64,6 +66,7 @@ def replay(
     domains: tuple[str, ...],
     config: str | None,
     live: bool,
+    dask: str | None,
     compare: bool,
     out: str | None,
     no_report: bool,
@@ -78,6 +81,8 @@ def replay(
     """
     if options["events"] and out is None:
         raise InputError("--events", None, "writes events.jsonl, and so needs --out DIR")
+    if live and dask is not None:
+        raise InputError("--dask", None, "replays in no services: give either --dask or --live")
     if out is not None or compare:
         need(SIMULATOR)
     with progress("reading ...") as doing:
@@ -85,7 +90,7 @@ def replay(
         _check(settings, compare)
         from cosched_sim.results.staging import staged
 
-        ready = _replay(live)(settings, doing.say, doing.go_on, compares=compare)
+        ready = _replay(live, dask)(settings, doing.say, doing.go_on, compares=compare)
         info = run_info(ctx, settings.seed)
         with _deaths_told(live), staged(out) if out is not None else nullcontext() as stage:
             said = (run_all if compare else _run)(ready, info, stage, doing)
@@ -103,7 +108,11 @@ def _check(settings: ReplayConfig, compare: bool) -> None:
     check_files(settings)
 
 
-def _replay(live: bool) -> type[Replay]:
+def _replay(live: bool, dask: str | None) -> Callable[..., Replay]:
+    if dask is not None:
+        from cosched_sim.dask_replaying import DaskReplay
+
+        return partial(DaskReplay, address=dask)
     if live:
         from cosched_sim.live.replaying import LiveReplay  # imports gRPC, which others do without
 

@@ -7,17 +7,18 @@ system. The results come back to the calling process, the only one that writes f
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from cosched.installation.extras import DASK, need
 from cosched.words.errors import InputError
 from cosched_sim.sweeps.case import Case, reason, run_chunk
 from cosched_sim.sweeps.workers import Outcome
 
+T = TypeVar("T")
 PATIENCE_S = 10  # to wait for the scheduler's answer
 CHUNKS_PER_THREAD = 2  # one that runs, one that waits at the worker
 
@@ -28,6 +29,32 @@ def dask_workers(address: str) -> Iterator[DaskWorkers]:
 
     InputError without the package distributed; OSError if no scheduler answers.
     """
+    with _connected(address) as client:
+        yield DaskWorkers(client, address)
+
+
+@contextmanager
+def dask_tasks(address: str) -> Iterator[Callable[[Callable[..., T], Iterable[tuple[Any, ...]]], list[T]]]:
+    """Yield what carries out a function for each of several sets of arguments there, and returns the outcomes.
+
+    InputError and OSError as in `dask_workers`; ValueError as the function raises it.
+    """
+
+    def carry_out(task: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
+        futures = [client.submit(task, *each, pure=False) for each in arguments]
+        try:
+            return [future.result() for future in futures]
+        except ValueError:
+            raise
+        except Exception as error:
+            raise OSError(f"the workers of {address} cannot carry it out: {reason(error)}") from None
+
+    with _connected(address) as client:
+        yield carry_out
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
     distributed = _distributed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the calling process reports what matters
     try:
@@ -37,7 +64,7 @@ def dask_workers(address: str) -> Iterator[DaskWorkers]:
     except OSError:
         raise OSError(f"no Dask scheduler answers at {address} within {PATIENCE_S} s") from None
     try:
-        yield DaskWorkers(client, address)
+        yield client
     finally:
         client.close(timeout=PATIENCE_S)
 

@@ -81,12 +81,48 @@ def test_by_the_command(cluster, sweep_file, cosched):
     assert Path("dask/averages.csv").read_bytes() == Path("local/averages.csv").read_bytes()
 
 
+FEDERATION = """
+pairs = "pairs.csv"
+""" + "".join(
+    f"""
+[[domain]]
+name = "{name}"
+trace = "generated:eureka/jobs=60/seed={seed}"
+scheme = "{scheme}"
+"""
+    for seed, (name, scheme) in enumerate(zip("abcde", ("hold", "yield", "hold", "yield", "yield"), strict=True), 1)
+)
+PAIRS = """a,d
+3,4
+10,9
+20,22
+"""
+
+
+def test_sets_of_domains_that_share_no_jobs_are_replayed_there_with_the_same_files(cluster, cosched):
+    Path("federation.toml").write_text(FEDERATION)
+    Path("pairs.csv").write_text(PAIRS)
+    told = {}
+    for out, more in (("local", ()), ("dask", ("--dask", cluster.scheduler_address))):
+        command = ("replay", "--config", "federation.toml", *more, "--json", "--no-report", "--out", out)
+        told[out] = json.loads(cosched(*command).stdout)
+    assert told["dask"]["domains"] == told["local"]["domains"]
+    assert told["dask"]["pairs"] == told["local"]["pairs"]
+    files = sorted(path.name for path in Path("local").iterdir() if path.name != "summary.json")
+    assert files == sorted(path.name for path in Path("dask").iterdir() if path.name != "summary.json")
+    assert all(Path("dask", name).read_bytes() == Path("local", name).read_bytes() for name in files)
+
+
 def test_nobody_there(sweep_file, cosched, monkeypatch):
     monkeypatch.setattr("cosched_sim.sweeps.dask_workers.PATIENCE_S", 1)
     result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--out", "out", exit_code=1)
     assert result.stderr == "cosched: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s\n"
     result = cosched("sweep", sweep_file(), "--dask", "nonsense://x", exit_code=2)
     assert result.stderr.startswith("cosched: --dask: ")
+    Path("federation.toml").write_text(FEDERATION)
+    Path("pairs.csv").write_text(PAIRS)
+    result = cosched("replay", "--config", "federation.toml", "--dask", "tcp://127.0.0.1:9", exit_code=1)
+    assert result.stderr.endswith("cosched: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s\n")
 
 
 def test_not_both(sweep_file, cosched):
