@@ -21,10 +21,41 @@ from cosched.v1 import job_pb2
 from cosched_papers.fluid.models import MAX_IDEAL
 from tests.service.hostile import SUBMISSIONS
 from tests.service.job_records import queued
-from tests.service.test_hostile_submissions import CASES, SMALL, a_site, cancel_all
+from tests.service.test_hostile_submissions import CASES, MIDDLE, SMALL, a_site, cancel_all
 from tests.service.test_operations import Site
 from tests.service.world import SCRIPT
 from tests.waiting import until
+
+MANY, A_TENTH = 10_000, 10 << 20  # jobs that come and go; bytes, of what a service has
+
+
+@pytest.mark.soak
+async def test_memory_after_ten_thousand_submissions_and_cancels_is_within_a_tenth_of_before(tmp_path: Path) -> None:
+    """A service has 100 MB and more. An ended job is remembered for a while, since its mate may ask for it."""
+    case = CASES["fluid"]
+    async with a_site(tmp_path / "a", case, MIDDLE) as site:
+
+        async def come_and_go(jobs: range) -> None:
+            for job in jobs:
+                await site.submit(f"{job}", **case.says(job % SUBMISSIONS, MIDDLE))
+                for known in [*site.domain.jobs] if job % SUBMISSIONS == 0 else ():
+                    site.domain.end(known, JobState.CANCELLED)
+
+        await come_and_go(range(2 * SUBMISSIONS))  # what is loaded at first stays
+        await cancel_all(site)
+        tracemalloc.start()
+        try:
+            await come_and_go(range(MANY, 2 * MANY))
+            gc.collect()
+            remembered, (some, _) = len(site.domain.core.jobs), tracemalloc.get_traced_memory()
+            await cancel_all(site)
+            gc.collect()
+            left, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert remembered == MANY
+    assert some < 2 * A_TENTH
+    assert left < A_TENTH
 
 
 def above_the_machine(number: int) -> JobRecord:
