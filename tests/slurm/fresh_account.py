@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deploy.slurm.lab import Cluster, Lab
-from tests.live.own import BIN, skip_without_sshd
+from tests.live.own import skip_without_sshd
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
 USER, UID = "ann", 54321
+INSTALL = "pip install --user coscheduling"  # from wheels of this tree, and those that it needs
 SERVER = """Port {port}
 ListenAddress 127.0.0.1
 HostKey {folder}/host
@@ -31,7 +32,7 @@ StrictModes no
 UsePAM no
 PidFile none
 PasswordAuthentication no
-SetEnv SLURM_CONF={conf} PATH={path}
+SetEnv SLURM_CONF={conf} PATH={path} PIP_NO_INDEX=1 PIP_FIND_LINKS={wheels}
 """
 CLIENT = """Host login.{name}
 HostName 127.0.0.1
@@ -67,15 +68,16 @@ def let_others_in(place: Path, aside: Path) -> None:
 class Site:
     """A login node of a cluster: ann's home there, and its sshd."""
 
-    def __init__(self, folder: Path, cluster: Cluster) -> None:
+    def __init__(self, folder: Path, cluster: Cluster, wheels: Path) -> None:
         self.name, self.folder, self.home = cluster.name, folder, folder / USER
         self.ssh = self.home / ".ssh"
         self.ssh.mkdir(parents=True)
         self.port = free_port()
         for key in ("host", "key"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
-        path = f"{self.home}/.local/bin:{cluster.environment['PATH']}"
-        (folder / "sshd_config").write_text(SERVER.format(port=self.port, folder=folder, conf=cluster.conf, path=path))
+        path = f"{self.home}/.local/bin:{sys.base_prefix}/bin:{cluster.environment['PATH']}"
+        server = SERVER.format(port=self.port, folder=folder, conf=cluster.conf, path=path, wheels=wheels)
+        (folder / "sshd_config").write_text(server)
         user = f"{USER}:x:{UID}:{UID}:Ann:{self.home}:/bin/sh\n"
         (folder / "passwd").write_text(Path("/etc/passwd").read_text() + user)
 
@@ -114,20 +116,10 @@ class Site:
         return path.read_text().split() if path.exists() else []
 
 
-def install(site: Site) -> None:
-    """Do what `pip install --user coscheduling` leaves: a command in ~/.local/bin."""
-    command = site.home / ".local" / "bin" / "cosched"
-    command.parent.mkdir(parents=True)
-    command.write_text(f'#!/bin/sh\nexec {BIN}/cosched "$@"\n')
-    command.chmod(0o755)
-    for path in site.home.rglob("*"):
-        shutil.chown(path, UID, UID)
-
-
 def first_pair(folder: Path) -> dict[str, object]:
     """Return what became of it."""
     with Lab(folder / "lab", names=("intrepid", "eureka")) as lab:
-        here, there = sites = [Site(folder / cluster.name, cluster) for cluster in lab]
+        here, there = sites = [Site(folder / cluster.name, cluster, folder / "wheels") for cluster in lab]
         bind(here.folder / "passwd", Path("/etc/passwd"))
         key = here.ssh / "id_ed25519"
         shutil.copy(here.folder / "key", key)
@@ -144,13 +136,12 @@ def first_pair(folder: Path) -> dict[str, object]:
 
 def _first_pair(here: Site, there: Site) -> dict[str, object]:
     began = time.monotonic()
-    for site, script in ((here, "sim.sh"), (there, "vis.sh")):
-        install(site)
+    for script in ("sim.sh", "vis.sh"):
         (here.home / script).write_text(SCRIPT)
     commands = ["cosched up", "cosched peer add eureka ann@login.eureka",
                 "cosched submit --to intrepid:sim.sh --to eureka:vis.sh --pair run7"]  # fmt: skip
     try:
-        said = [here(command) for command in commands]
+        said = [site(INSTALL) for site in (here, there)] + [here(command) for command in commands]
         wait_until(lambda: here.noted() and there.noted(), f"both start:\n{here.log()}\n{there.log()}", 240)
         seconds = time.monotonic() - began
         mode = oct((here.home / ".local/state/cosched").stat().st_mode & 0o777)
@@ -163,6 +154,8 @@ def _first_pair(here: Site, there: Site) -> dict[str, object]:
 def main(folder: Path) -> None:
     let_others_in(Path(sys.base_prefix), folder / "python")
     os.umask(0o022)
+    build = {**os.environ, "PYTHON": sys.executable}
+    subprocess.run(["sh", "deploy/wheels.sh", folder / "wheels"], check=True, env=build, stdout=sys.stderr)
     json.dump(first_pair(folder), sys.stdout)
 
 
