@@ -24,8 +24,9 @@ IDLE = 60.0  # seconds: the server ends a connection that is idle for long
 NO_SERVER = "cannot connect to server"
 UNKNOWN, UNKNOWN_JOB = 15001, 153  # the library's error number, and qstat's exit code
 OF_A_JOB = ["Job_Name", "Job_Owner", "job_state", "substate", "exec_vnode", "Resource_List", "Exit_status"]
-OF_A_JOB += ["qtime", "ctime", "stime", "obittime", "history_timestamp"]
-OF_A_NODE = ["state", "comment", "resources_available"]
+OF_A_JOB += ["qtime", "ctime", "stime", "obittime", "history_timestamp", "estimated", "comment", "queue"]
+OF_A_JOB += ["Account_Name", "project", "Rerunable"]
+OF_A_NODE = ["state", "comment", "resources_available", "resources_assigned"]
 
 
 class LostError(Exception):

@@ -107,3 +107,19 @@ def test_a_line_of_qmgr_is_read() -> None:
 def test_errors_are_those_of_the_commands() -> None:
     assert isinstance(commands.failure("qmgr", 1, one_connection.NO_SERVER.encode()), UnavailableError)
     assert type(commands.failure("qrun", 1, b"Resource temporarily unavailable")) is ManagerError
+
+
+@pytest.mark.parametrize(
+    ("read", "asked"),
+    [(commands._job, one_connection.OF_A_JOB), (commands._node, one_connection.OF_A_NODE)],
+    ids=["job", "node"],
+)
+def test_the_helper_asks_for_all_that_is_read(read, asked):
+    class Fields(dict):
+        def get(self, name, default=None):
+            self[name] = None
+            return default
+
+    fields = Fields()
+    read("1.mira", fields)
+    assert fields.keys() == set(asked)
