@@ -38,7 +38,7 @@ from tests.bench.machine_code import CLoop
 ROUNDS = 7
 INTREPID, EUREKA = 40_960, 100
 PARTS = ("federations", "sweeps", "reports", "service", "restart", "durability", "attacks", "skew", "planning", "page")
-WITH_SLURM = ("slurm_hooks", "slurm_skew", "slurm_throughput")
+WITH_SLURM = ("slurm_hooks", "slurm_skew", "slurm_throughput", "slurm_cost")
 TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
 COMBINATIONS = {
     "none": "off off",

@@ -165,10 +165,11 @@ def released(coupled: Served) -> Ids:
 
 
 def booked(coupled: Served) -> Ids:
-    """Both have the same slot, once the jobs that have all nodes come to their limits."""
-    for domain in coupled.domains:
-        fill(domain, NODES)
-    ours, theirs = (coupled.submit(domain, PAIR, LIMIT) for domain in coupled.domains)
+    """Both have the same slot, once the job that is in the way of one of them comes to its limit."""
+    fill(coupled.there, NODES - 1)
+    theirs = coupled.submit(coupled.there, PAIR, LIMIT)
+    coupled.until_state(coupled.there, theirs, "queued")
+    ours = coupled.submit(coupled.here, PAIR, LIMIT)
     for domain, job in ((coupled.here, ours), (coupled.there, theirs)):
         coupled.until_job(domain, job, lambda job: job.slot is not None, "has a slot")
         coupled.until(lambda domain=domain: len(reservations_of(domain)) == 1, "its reservation, and no other one")
