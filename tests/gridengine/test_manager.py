@@ -102,7 +102,7 @@ async def test_a_job_that_was_given_back_has_not_started_though_its_execd_finds_
     giving.cancel()
     async with serving(world, poll_interval=1) as service:
         await until(lambda: "Offered" in service.of(job), lambda: f"the next offer of {job}")
-        assert service.of(job) == ["Withdrawn", "Offered"]
+        assert service.of(job) == ["Offered"]
         await world.delete(job)
 
 

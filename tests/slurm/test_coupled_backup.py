@@ -166,9 +166,9 @@ def released(coupled: Served) -> Ids:
 
 def booked(coupled: Served) -> Ids:
     """Both have the same slot, once the job that is in the way of one of them comes to its limit."""
-    fill(coupled.there, NODES - 1)
     theirs = coupled.submit(coupled.there, PAIR, LIMIT)
-    coupled.until_state(coupled.there, theirs, "queued")
+    coupled.until_job(coupled.there, theirs, lambda job: job.holds.yields > 0, "has yielded")
+    fill(coupled.there, NODES - 1)
     ours = coupled.submit(coupled.here, PAIR, LIMIT)
     for domain, job in ((coupled.here, ours), (coupled.there, theirs)):
         coupled.until_job(domain, job, lambda job: job.slot is not None, "has a slot")

@@ -12,7 +12,7 @@ from cosched_adapters.mate_fields import find
 
 ON_RECORD = (
     "job_id", "owner", "words", "nodes", "submitted", "name", "time_limit", "account", "run", "started", "kept_back",
-    "deleted",
+    "given_back", "deleted",
 )  # fmt: skip
 
 
@@ -23,6 +23,7 @@ class BatchJob(batch_job.BatchJob):
     words: dict[str, str]  # by which it names its mate
     run: str = ""  # the run that was let go; empty: none
     kept_back: float = 0.0  # until when we keep it back, in seconds since 1970
+    given_back: str = ""  # the last turn that we have given back (JobRow.turn)
     deleted: bool = False  # somebody has deleted it: it did not fail
     gate: Gate | None = None  # while its prolog waits
     missed: float | None = None  # when a look first missed it

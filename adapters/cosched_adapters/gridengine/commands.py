@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from xml.etree import ElementTree
 
@@ -38,6 +38,7 @@ class JobRow:
     account: str = ""
     array: bool = False
     words: Mapping[str, str] = field(default_factory=dict)  # those of its context that name a mate
+    turn: str = ""  # when it got its slots, in Grid Engine's words: each time another
 
     @property
     def deleted(self) -> bool:
@@ -150,7 +151,8 @@ def _rows(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[Job
         if id in known and id not in told:
             told.add(id)
             pending, granted = job.get("state") == "pending", _number(job.findtext("slots", ""))
-            yield _job(known[id], job.findtext("state", ""), granted, pending=pending)
+            row = _job(known[id], job.findtext("state", ""), granted, pending=pending)
+            yield replace(row, turn=job.findtext("JAT_start_time", ""))
 
 
 def parse_details(printed: bytes) -> list[JobRow]:

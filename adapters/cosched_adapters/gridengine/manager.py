@@ -89,11 +89,16 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
 
         A hold would not do: once a job has run, qmaster 8.1.9 saves neither a hold of it nor the end of the hold. After
         a restart of the qmaster, a job that was held back once would wait for good.
+
+        An execd that was started anew takes 60 s to find that prologs have ended. Until then the turn that was given
+        back looks as one that runs. So which turn it was is on disk before the prolog ends.
         """
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
             number, gate = job.number, job.gate
+            row = await self._row_of(job)
+            job.given_back = row.turn if row is not None else ""
             await self._put_off(job, time.time() + pause)
             if job.offered_as != number or gate is None:
                 return False
@@ -105,12 +110,16 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
     async def _until_queued(self, job: BatchJob) -> None:
         """Wait until Grid Engine has queued the job again, or it has ended."""
         while job.phase is Phase.QUEUED:
-            with_states = await until_it_answers(self._engine.queue)
-            row = next((row for row in with_states if row.job_id == job.job_id), None)
+            row = await self._row_of(job)
             if row is None or row.pending:
                 break
             await asyncio.sleep(0.1)
         job.changed = self._now()
+
+    async def _row_of(self, job: BatchJob) -> JobRow | None:
+        """Return a job with its state, once the qmaster answers; None: it has ended."""
+        rows = await until_it_answers(self._engine.queue)
+        return next((row for row in rows if row.job_id == job.job_id), None)
 
     async def _put_off(self, job: BatchJob, until: float) -> None:
         job.kept_back = until

@@ -17,9 +17,7 @@ from cosched_adapters.gridengine.records import Records
 from cosched_adapters.manager import Started
 
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
-# Seconds for which a job has slots before it counts as started without a prolog. An execd that was started anew takes
-# 60 to find that prologs have ended: until then, a job that was given back looks as one that runs.
-_UNASKED = 90.0
+_UNASKED = 90.0  # seconds for which a job has slots before it counts as started without a prolog
 _LOG = logging.getLogger(__name__)
 
 
@@ -84,7 +82,8 @@ class Register(register.Register[BatchJob]):
         if row.pending and job.phase is not Phase.QUEUED:
             self.withdraw(job)
         elif not row.pending and row.state and job.phase is Phase.QUEUED:
-            self._chosen(job)
+            if not row.turn or row.turn != job.given_back:  # else its execd has not found yet that its prolog has ended
+                self._chosen(job)
         elif job.phase is Phase.CHOSEN and self._clock() > job.changed + _UNASKED:
             self._unasked(job)
 

@@ -15,6 +15,7 @@ from cosched_adapters.manager import End
 STATES = b"""<?xml version='1.0'?>
 <job_info><queue_info><job_list state="running"><JB_job_number>1</JB_job_number><state>dr</state><slots>2</slots>
 </job_list><job_list state="running"><JB_job_number>2</JB_job_number><state>r</state><slots>1</slots><tasks>1</tasks>
+<JAT_start_time>2026-11-29T02:44:05</JAT_start_time>
 </job_list></queue_info><job_info><job_list state="pending"><JB_job_number>3</JB_job_number><state>hqw</state>
 <slots>1</slots></job_list></job_info></job_info>"""
 DETAILS = b"""==============================================================
@@ -48,7 +49,7 @@ def test_jobs_are_read_with_their_words_limits_and_states() -> None:
     held, array, queued = commands.parse(STATES, DETAILS)
     assert (held.owner, held.slots, held.time_limit, held.account) == ("ann", 2, 600, "climate")
     assert (held.words, held.deleted, held.pending) == ({"pair": "run7", "or_alone": "true"}, True, False)
-    assert (array.array, array.account) == (True, "")
+    assert (array.array, array.account, array.turn) == (True, "", "2026-11-29T02:44:05")
     assert (queued.state, queued.pending, queued.words) == ("hqw", True, {})
 
 
