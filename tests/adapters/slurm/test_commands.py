@@ -81,6 +81,15 @@ def test_arrays_heterogeneous_jobs_and_those_that_slurm_would_cancel_are_known_a
     assert [job for job, row in rows.items() if not row.can_yield] == ["6"]
 
 
+def test_the_first_component_stands_for_a_heterogeneous_job() -> None:
+    rows = details()
+    whole = {row.job_id: row for row in commands.whole(list(rows.values()))}
+    assert whole["10"].nodes == rows["10"].nodes + rows["11"].nodes
+    assert whole["10"].others == (rows["11"].comment,)
+    assert {job for job, row in whole.items() if row.is_part} == {"11"}
+    assert {job for job, row in whole.items() if row != rows[job]} == {"10"}
+
+
 def test_names_and_time_limits_come_with_the_comments() -> None:
     rows = details()
     assert {job: rows[job].time_limit for job in ("1", "3", "4")} == {"1": 365 * 86400, "3": 93840, "4": 300}
