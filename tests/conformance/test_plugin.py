@@ -44,7 +44,7 @@ def ran(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_a_scheduler_of_another_package_is_tested(tmp_path: Path) -> None:
     done = ran(tmp_path, "--cosched-scheduler", "example_scheduler:EXPRESS", "--cosched-seeds", "2")
     assert done.returncode == 0, done.stdout
-    assert "22 passed" in done.stdout  # with slots, and without
+    assert "24 passed" in done.stdout  # with slots, and without
 
 
 def test_a_wrong_scheduler_fails(tmp_path: Path) -> None:
