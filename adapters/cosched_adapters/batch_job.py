@@ -21,7 +21,7 @@ class Phase(Enum):
     CHOSEN = "chosen"  # it has nodes, and its hook is about to ask, perhaps again
     OFFERED = "offered"  # it has nodes, and waits for our answer
     GIVING_BACK = "giving back"  # its hook was told to yield, and the job is not queued yet
-    LET_GO = "let go"  # its hook was told to start it
+    TOLD_TO_START = "told to start"  # its hook was
     RUNNING = "running"
     UNLAUNCHED = "unlaunched"  # its hook was killed: it is shown as running, but is never launched
     ENDED = "ended"

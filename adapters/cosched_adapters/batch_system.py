@@ -238,7 +238,7 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         False: it is not offered, or no longer; a report says so.
         """
 
-    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:  # noqa: ARG002
+    async def set_task_variables(self, job_id: str, finding: Mapping[str, str]) -> None:  # noqa: ARG002
         """Give the tasks of a job that is about to start these variables, by which they find their mates.
 
         Where that is impossible nothing is done: they can ask `cosched mates`.
@@ -327,10 +327,10 @@ class MeetingSystem(BatchSystem, Protocol):
     async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
         """Return when the job could have a slot from an instant on; `paired` are the jobs that wait for mates.
 
-        `keep`: what is before the slot that the job has may be kept free for it, until `book` or `forgo`.
+        `keep`: what is before the slot that the job has may be kept free for it, until `book` or `drop_quote`.
         """
 
-    async def forgo(self, job_id: str) -> None:
+    async def drop_quote(self, job_id: str) -> None:
         """Keep nothing free any more for the last quote. The job keeps its slot."""
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:

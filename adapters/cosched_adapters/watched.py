@@ -105,7 +105,7 @@ class WatchedQueue(ABC, Generic[Job]):
         """See the protocol."""
         return self._register.outlooks()
 
-    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+    async def set_task_variables(self, job_id: str, finding: Mapping[str, str]) -> None:
         """See the protocol: the answer to the hook tells the job."""
         self._of(job_id).finding = dict(finding)
 

@@ -171,7 +171,7 @@ async def test_an_earlier_slot_is_kept_free_while_it_is_agreed_on(place: Place) 
         assert await slots.book(job, 2, now + 100, ())
         assert [found.start for found in await slurm_of(slurm).reservations()] == [now + 100]
         assert await slots.quote(job, now + 50, (), keep=True) == now + 50
-        await slots.forgo(job.job_id)
+        await slots.drop_quote(job.job_id)
         assert [found.start for found in await slurm_of(slurm).reservations()] == [now + 100]
         await slots.unbook(job.job_id)
         assert await left_over(slurm) == []

@@ -138,7 +138,7 @@ class OwnRegister(Register):
 
     def let_go(self, job: BatchJob, at: float | None) -> None:
         """Note that a job's gate was told to start it."""
-        self._enter(job, Phase.LET_GO)
+        self._enter(job, Phase.TOLD_TO_START)
         job.started = time.time() if at is None else at
 
     def at_gate(self, row: JobRow) -> bool:

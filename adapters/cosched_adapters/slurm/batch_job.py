@@ -26,7 +26,7 @@ class BatchJob(batch_job.BatchJob):
     eligible: float = 0.0  # it does not start earlier
     kept_back: float = 0.0  # until when we keep it back
     offer: Offer | None = None  # the latest offer
-    hung_up: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
+    hook_disconnected: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
     killed: int | None = None  # the turn (`restarts`) whose hook was killed
     let_go: int | None = None  # the turn whose hook has said that it lets the job start
     told_nodes: int = 0  # how many it has by what was reported last

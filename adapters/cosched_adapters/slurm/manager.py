@@ -222,7 +222,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             return False
         if not self._hooks.start(job_id, at, job.finding):
             return False
-        job.phase, job.changed = Phase.LET_GO, self._now()
+        job.phase, job.changed = Phase.TOLD_TO_START, self._now()
         job.started = at if at is not None else time.time()
         self._remove_what_is_over()
         return True
@@ -264,9 +264,9 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         """See the protocol; continues if the caller is cancelled."""
         return await self._tasks.finish(self._slots.quote(self._of(job_id), not_before, paired, keep=keep))
 
-    async def forgo(self, job_id: str) -> None:
+    async def drop_quote(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
-        await self._tasks.finish(self._slots.forgo(job_id))
+        await self._tasks.finish(self._slots.drop_quote(job_id))
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """See the protocol; continues if the caller is cancelled."""

@@ -105,12 +105,12 @@ class Register(register.Register[BatchJob]):
             await slices.pause()
             if self.jobs.get(job.job_id) is not job:  # it has gone meanwhile
                 continue
-            waited = job.hung_up or job.phase in (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
+            waited = job.hook_disconnected or job.phase in (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
             if job.job_id not in known:
                 self._miss(job, began)
             elif job.changed < began:
                 self._follow(job, known[job.job_id])
-            if waited and job.phase is Phase.QUEUED and not job.hung_up:
+            if waited and job.phase is Phase.QUEUED and not job.hook_disconnected:
                 requeued.append(known[job.job_id])
         self._others = {job: submitted for job, submitted in self._others.items() if job in known}
         self._drop_refused(known.values())
@@ -144,7 +144,7 @@ class Register(register.Register[BatchJob]):
         job.moved.set()
 
     def _queued(self, job: BatchJob) -> None:
-        before, job.phase, job.hung_up = job.phase, Phase.QUEUED, False
+        before, job.phase, job.hook_disconnected = job.phase, Phase.QUEUED, False
         if before is Phase.OFFERED:
             self.hooks.end(job.job_id)  # Slurm has requeued the job, and calls no new hook while this one lives
         if before in (Phase.CHOSEN, Phase.OFFERED) or job.started is not None:
@@ -190,9 +190,9 @@ class Register(register.Register[BatchJob]):
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
 
     def _started(self, job: BatchJob, row: JobRow) -> None:
-        if job.phase is not Phase.LET_GO and job.named is not None:
+        if job.phase is not Phase.TOLD_TO_START and job.named is not None:
             _LOG.warning("job %s has started without permission", job.job_id)
-        job.phase, job.hung_up = Phase.RUNNING, False
+        job.phase, job.hook_disconnected = Phase.RUNNING, False
         if job.started is None or (row.started_at or 0) > job.started + 1:  # Slurm was late
             job.started = float(row.started_at or time.time())
         self._report(Started(job.job_id, round(job.started * SECOND)))
@@ -250,7 +250,7 @@ class Register(register.Register[BatchJob]):
         return True
 
     def _take_offer(self, job: BatchJob, offer: Offer) -> None:
-        job.hung_up, job.killed, job.let_go = False, None, None  # they concerned an earlier hook
+        job.hook_disconnected, job.killed, job.let_go = False, None, None  # they concerned an earlier hook
         if not self._keeps_its_mate(job, offer):
             return
         let_go_before = job.started is not None and job.offer is not None
@@ -297,7 +297,7 @@ class Register(register.Register[BatchJob]):
         job = self.jobs.get(job_id)
         if job is not None and job.phase is Phase.OFFERED:
             self._enter(job, Phase.QUEUED)
-            job.hung_up = True
+            job.hook_disconnected = True
             job.moved.set()
             self._report(Withdrawn(job_id))
 
@@ -308,7 +308,7 @@ class Register(register.Register[BatchJob]):
         """
         if (job := self.jobs.get(job_id)) is not None:
             job.let_go = restarts
-            if job.phase is Phase.LET_GO:
+            if job.phase is Phase.TOLD_TO_START:
                 job.started = max(time.time(), job.started or 0.0)
                 self._report(Started(job_id, round(job.started * SECOND)))
 

@@ -31,7 +31,7 @@ _UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue
 _STILL_BUSY = 0.2  # seconds between two tries to move a start time
 OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others get its nodes offered first
 _MOST_LOOKS = 30  # at a released job
-_LET_RUN = (Phase.LET_GO, Phase.RUNNING)
+_LET_RUN = (Phase.TOLD_TO_START, Phase.RUNNING)
 _NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since its requeue
 _CLOCK_TICKS = 2  # seconds by which Slurm's times may differ: it reads the clock more than once
 

@@ -97,7 +97,7 @@ class Slots:
     async def quote(self, job: BatchJob, not_before: int, paired: Collection[str], *, keep: bool = False) -> int | None:
         """Return when the job could have a slot from `not_before` on (docs/meet.md, 4), or None.
 
-        `keep`: if that is before the job's slot, its nodes are reserved until `book` or `forgo`.
+        `keep`: if that is before the job's slot, its nodes are reserved until `book` or `drop_quote`.
         """
         if job.het:
             self.unplanned[job.job_id] = "it is a heterogeneous job, whose components get no nodes in common"
@@ -122,7 +122,7 @@ class Slots:
 
     async def _keep(self, job: BatchJob, not_before: int, paired: Collection[str]) -> int | None:
         """Reserve the nodes of a quote: while its mate's domain answers, others would take them."""
-        await self.forgo(job.job_id)
+        await self.drop_quote(job.job_id)
         async with job.order, self._planning:
             plan = await self._slurm.plan(_now())
             found = plan.earliest(job.job_id, not_before, paired)
@@ -134,7 +134,7 @@ class Slots:
             self._kept[job.job_id] = Slot(name, found.at)
             return found.at
 
-    async def forgo(self, job_id: str) -> None:
+    async def drop_quote(self, job_id: str) -> None:
         """Give up what was kept of a quote."""
         kept = self._kept.pop(job_id, None)
         if kept is not None:
@@ -191,7 +191,7 @@ class Slots:
 
     async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one. It goes on where it is."""
-        await self.forgo(job_id)
+        await self.drop_quote(job_id)
         slot = self._slots.pop(job_id, None)
         if slot is not None:
             await self._remove(slot.name)

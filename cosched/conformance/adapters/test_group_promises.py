@@ -74,7 +74,7 @@ async def test_a_job_finds_its_mates_by_variables(world: World) -> None:
     async with serving(world) as service:
         job = await world.submit(pair="g", others=OTHERS)
         await service.told(job, "Offered")
-        await service.manager.let_find(job, {"COSCHED_MATES": known})
+        await service.manager.set_task_variables(job, {"COSCHED_MATES": known})
         assert await service.manager.start(job)
         await becomes(world, job, "running")
         try:

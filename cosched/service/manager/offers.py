@@ -126,7 +126,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             return
         record = self._domain.jobs.get(start.job)
         if record is not None and record.paired:
-            await self._system.let_find(start.job, {"COSCHED_MATES": known_mates(record), **self._finding})
+            await self._system.set_task_variables(start.job, {"COSCHED_MATES": known_mates(record), **self._finding})
         await self._system.start(start.job, start.at)
 
     async def _requeue(self, job: JobId) -> None:

@@ -67,7 +67,7 @@ class SlotOrders:
             case Claim():
                 self._slots.claimed(order, await self._in_order(order.job, lambda: self._system.claim(order.job), 0))
             case EndTurn():  # the job's own proposal is over
-                await self._in_order(order.job, lambda: self._system.forgo(order.job), None)
+                await self._in_order(order.job, lambda: self._system.drop_quote(order.job), None)
             case _:
                 assert_never(order)
 

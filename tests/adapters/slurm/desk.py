@@ -78,7 +78,7 @@ class Desk:
     def let_go(self) -> None:
         """What the manager notes when it starts the job."""
         job = self.book.jobs["7"]
-        job.phase, job.started, job.changed = Phase.LET_GO, 1010.0, self.now
+        job.phase, job.started, job.changed = Phase.TOLD_TO_START, 1010.0, self.now
 
     @property
     def kinds(self) -> list[str]:
