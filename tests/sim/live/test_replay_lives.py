@@ -126,7 +126,7 @@ RUN = {"a": [(0, 300, 6, 300)], "b": [(0, 200, 6, 200), (40, 10, 2, 10)], "c": [
             ("abc", {"fail_together": "yes"}, "90 fail b 1\n", 90),
             ("ab", {"if_requeued": "requeue", "together_for": "30"}, "60 requeue b 1\n", 300),
             ("ab", {"if_requeued": "end"}, "60 requeue b 1\n", 60),
-            ("ab", {"if_requeued": "requeue"}, "60 requeue b 1\n61 requeue a 1\n80 requeue b 1\n", 370),
+            ("ab", {"if_requeued": "requeue"}, "60 requeue b 1\n61 requeue a 1\n80 requeue b 1\n", 380),
         ],
         3,
     ),
