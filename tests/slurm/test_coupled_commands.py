@@ -67,10 +67,10 @@ def named(domain: Domain, *names: str) -> list[str]:
     return found if all(found) else []
 
 
-def test_heterogeneous_jobs_and_arrays_of_one_mate_start_alone_and_a_warning_says_so(coupled: Served) -> None:
+def test_heterogeneous_jobs_of_two_mates_and_arrays_of_one_start_alone_and_a_warning_says_so(coupled: Served) -> None:
     here = coupled.here
     array = coupled.submit(here, ALONE, "--array=1-2", "--comment=cosched:mate=eureka/999")
-    het = ("--comment=cosched:pair=q", "-N1", ":", "-N1", "--output=/dev/null", "--wrap", "true")
+    het = ("--comment=cosched:pair=q", "-N1", ":", "-N1", "--comment=cosched:pair=r", "--wrap=true")
     jobs = array, here.cluster.run("sbatch", "--parsable", *het).strip()
     here.cluster.wait_for_no_jobs()
     texts = coupled.until(lambda: (found := warnings(here, *jobs))[1:] and found, "two warnings")

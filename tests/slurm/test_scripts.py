@@ -40,4 +40,6 @@ def test_scripts_are_read_as_by_sbatch(cluster: Cluster, lines: list[str]) -> No
     job = str(cluster.sbatch(text, "--hold"))
     row = parse_rows(cluster.run(*details([job])).encode(), comments=True)[-1]
     comment = "" if row.comment == "(null)" else row.comment or ""
-    assert read_script(text.encode(), {}) == Asked(comment, bool(row.array), bool(row.het), not row.can_yield)
+    assert read_script(text.encode(), {}) == Asked(
+        comment, bool(row.array), bool(row.het), row.others, not row.can_yield
+    )

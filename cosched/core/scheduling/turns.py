@@ -5,9 +5,9 @@ Others are made of it: they say in which order jobs come, and which running jobs
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from cosched.core.events import NOT_HOLDABLE
 from cosched.core.protocol import JobId
@@ -77,6 +77,10 @@ class Turns:
         """A job is about to start."""
 
     # What others say
+
+    def kept(self, job: PlainJob) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what to keep of a job, beside what all schedulers do."""
+        return {}
 
     def order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
         """Return in which order jobs have their turn."""

@@ -77,7 +77,6 @@ class Lines(Turns):
         self.commitments.stays(job.asked.id)
 
     def kept(self, job: PlainJob) -> Mapping[str, Any]:
-        """Return what to keep of a job."""
         return {**self.handover.kept(job.asked.id), **self.commitments.kept(job)}
 
     # Passes

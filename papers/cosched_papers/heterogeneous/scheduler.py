@@ -45,10 +45,6 @@ class Heterogeneous(PlainScheduler):
     def learn(self, job: JobId, seconds: int) -> None:
         self.commitments.learn(self.jobs[job], seconds)
 
-    def job(self, job: JobId) -> ClusterJob:
-        known = super().job(job)
-        return replace(known, kept={**known.kept, **self.turns.kept(self.jobs[job])})
-
     # Iterations
 
     def enter(self, now: int) -> None:
