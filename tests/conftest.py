@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from itertools import chain
 from pathlib import Path
 
@@ -24,6 +25,9 @@ pytest.register_assert_rewrite(
     "tests.service.group_histories",
     "tests.slurm.coupled_checks",
 )
+
+# A shell that runs the tests in the background has them ignore an interrupt. The commands that they start must not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
 # None fails because the machine is slow just now.
