@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.installed import PAPERS
+
 PROGRAM = """
 import sys
 from numba.core.dispatcher import Dispatcher
@@ -29,7 +31,8 @@ for name in sys.argv[1:]:
         history.step()
 print(*sorted(f"{module}.{kernel}" for module, kernel, _ in loaded() - before))
 """
-CHOSEN = ("molding-cirne_berman", "molding-learns", "fluid-even-slots", "heterogeneous-slots-preemptive")
+OF_PAPERS = ("molding-cirne_berman", "molding-learns", "fluid-even-slots", "heterogeneous-slots-preemptive")
+CHOSEN = ("batch-easy-part", "batch-conservative-flat-meets-0.5-0.4", *(OF_PAPERS if PAPERS else ()))
 
 
 def test_a_scheduler_loads_no_kernel_while_it_serves() -> None:

@@ -39,6 +39,8 @@ def _use(cluster: OpenCluster) -> None:
         cluster.next(1)
         cluster.pass_over(job, 1, 1.0)
     cluster.try_start("3", 2, 3)
+    if cluster.try_ready("2", 2):
+        cluster.give_back("2", 2)
     cluster.next(2)
     cluster.reschedule()  # although the answer for job 1 is pending
     cluster.hold("1", 2, 9)
