@@ -40,7 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-PIP := $(BIN)/pip install -qq --disable-pip-version-check
+PIP := pip install -qq --disable-pip-version-check
 define environment
 	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
@@ -51,9 +51,9 @@ endef
 $(READY): requirements.lock pyproject.toml sim/pyproject.toml papers/pyproject.toml
 	$(environment)
 	@echo "setup: the packages of requirements.lock, some 1.4 GB in all"
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(BIN)/$(PIP) --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
-	@$(PIP) --no-deps --no-build-isolation -e . -e sim -e papers
+	@$(BIN)/$(PIP) --no-deps --no-build-isolation -e . -e sim -e papers
 	@touch $@
 
 # The demo draws and tabulates nothing: it needs what services do, and the simulator's own modules.
@@ -65,9 +65,9 @@ $(DEMO): requirements.lock pyproject.toml sim/pyproject.toml
 	$(environment)
 	@echo "setup: the packages of requirements.lock that the demo needs, 100 MB to fetch, 380 MB on disk"
 	@$(PYTHON) deploy/locked.py '$(OF_DEMO)' > .venv/demo.lock
-	@$(PIP) --require-hashes -r .venv/demo.lock
+	@$(BIN)/$(PIP) --require-hashes -r .venv/demo.lock
 	@echo "setup: this tree, as .venv/bin/cosched; make setup brings what its other commands need"
-	@$(PIP) --no-deps --no-build-isolation -e . -e sim
+	@$(BIN)/$(PIP) --no-deps --no-build-isolation -e . -e sim
 	@touch $@
 
 demo: $(if $(wildcard $(READY)),setup,$(DEMO))
@@ -99,7 +99,7 @@ tools: setup java psij
 # In an environment of its own: it allows no versions of `packaging` and `psutil` as new as those of requirements.lock.
 psij: setup
 	@.venv/psij/bin/python -c "import psij" 2>/dev/null || { $(PYTHON) -m venv .venv/psij && \
-	    .venv/psij/bin/pip install -qq --disable-pip-version-check psij-python==0.9.11; } || \
+	    .venv/psij/bin/$(PIP) psij-python==0.9.11; } || \
 	    echo "without psij-python its walk-through is not tested" >&2
 
 java:
@@ -119,8 +119,8 @@ $(SERVICE)/.ready: requirements.lock pyproject.toml
 	@rm -rf $(SERVICE)
 	@$(PYTHON) -m venv $(SERVICE)
 	@$(PYTHON) deploy/locked.py 'coscheduling[test]' > $(SERVICE)/lock
-	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --require-hashes -r $(SERVICE)/lock
-	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(SERVICE)/bin/$(PIP) --require-hashes -r $(SERVICE)/lock
+	@$(SERVICE)/bin/$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 test-service test-service-live: $(SERVICE)/.ready
@@ -186,7 +186,7 @@ rpm:
 	@sh deploy/rpm/build.sh dist $(EXTRA)
 
 lock: setup
-	$(BIN)/pip install -qq --disable-pip-version-check pip-tools
+	$(BIN)/$(PIP) pip-tools
 	@rm -rf build && mkdir build && sh deploy/copy-sources.sh build/tree
 	$(BIN)/pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/ours \
 	    $$(cat build/tree/distributions)
