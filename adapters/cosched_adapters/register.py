@@ -29,6 +29,7 @@ class Register(Generic[Job]):
         self._others: dict[str, int] = {}  # jobs that name no mate, and when they were submitted
         self._refused: dict[str, float] = {}  # jobs that cannot have their mates, and when that was found
         self._numbers = itertools.count(1)  # of offers
+        self._before: frozenset[str] = frozenset()  # jobs that were known when the last look began
 
     def add(self, job: Job) -> Job:
         """Take up a job that was not known."""
@@ -83,6 +84,15 @@ class Register(Generic[Job]):
 
     # Looks at the queue
 
+    def begin_look(self) -> float:
+        """Note that a look begins; return the instant, by the loop's clock."""
+        self._before = frozenset(self.jobs)
+        return self._clock()
+
+    def _is_new(self, job_id: str) -> bool:
+        """Return whether a job is not known, and was not when the look began: else it has been forgotten meanwhile."""
+        return job_id not in self.jobs and job_id not in self._before
+
     def missing(self, seen: Collection[str], began: float) -> list[Job]:
         """Return the jobs that a look which began at `began` did not find among those that have not ended."""
         waiting = (job for job in self.jobs.values() if job.phase is not Phase.ENDED)
@@ -113,8 +123,8 @@ class Register(Generic[Job]):
         return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
     def name(self, job: Job, named: Named | None) -> None:
-        """Note that a job names another mate, or none, by our word."""
-        job.named = named
+        """Note that a job names another mate, or none, by our word; a look that has begun does not know of it."""
+        job.named, job.changed = named, self._clock()
 
     def relink(self, job: Job, named: Named | None) -> None:
         """Note that a job names another mate, or none."""

@@ -22,16 +22,22 @@ from cosched.service.manager.offers import Offers
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
-from cosched_adapters import slices
-from cosched_adapters.batch_system import Known
+from cosched_adapters import gridengine, slices
+from cosched_adapters.batch_system import BatchReport, Known
+from cosched_adapters.gridengine.calls import GridEngine
+from cosched_adapters.gridengine.records import Records
+from cosched_adapters.gridengine.register import Register as GridEngineRegister
+from cosched_adapters.gridengine.settings import read_settings as gridengine_settings
 from cosched_adapters.manager import End, Ended, ManagerError, Started
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.commands import parse_jobs
-from cosched_adapters.pbs.manager import PbsManager
+from cosched_adapters.pbs.register import Register as PbsRegister
 from cosched_adapters.pbs.settings import read_settings as pbs_settings
 from cosched_adapters.programs import Failure
 from cosched_adapters.slurm.calls import Slurm
+from cosched_adapters.slurm.commands import each_row
 from cosched_adapters.slurm.manager import SlurmManager
+from cosched_adapters.slurm.register import Register as SlurmRegister
 from cosched_adapters.slurm.settings import read_settings as slurm_settings
 
 RECORDED = Path(__file__).parent
@@ -83,6 +89,21 @@ def of_pbs() -> bytes:
     return json.dumps({**queue, "Jobs": {f"{n}.mira": pair for n, pair in enumerate(pairs)}}, indent="\t").encode()
 
 
+def of_gridengine(argv: Sequence[str]) -> bytes:
+    known = [f"job_number: {n}\nowner: ann\ncontext: pair=p{n}\n" for n in range(JOBS)]
+    shown = [f'<job_list state="pending"><JB_job_number>{n}</JB_job_number></job_list>' for n in range(JOBS)]
+    return ("".join(shown).join(("<a>", "</a>")) if "-xml" in argv else f"{'=' * 62}\n".join(known)).encode()
+
+
+def rows_of(system: str) -> list[Any]:
+    if system == "pbs":
+        return parse_jobs(of_pbs())
+    if system == "slurm":
+        waits = {"state": "PENDING", "comment": "cosched:pair=p"}
+        return [replace(row, **waits) for row in each_row(of_slurm("queue"))]
+    return [gridengine.commands.JobRow(str(n), "ann", pending=True, words={"pair": f"p{n}"}) for n in range(JOBS)]
+
+
 def slurm(folder: Path) -> SlurmManager:
     made = SlurmManager(slurm_settings(folder, {}))
     printed = {True: of_slurm("details"), False: of_slurm("queue")}
@@ -110,13 +131,71 @@ async def test_the_queue_of_pbs_is_read_in_slices(tmp_path: Path) -> None:
     assert len(found) == JOBS
 
 
-@pytest.mark.parametrize("system", ["slurm", "pbs"])
-async def test_jobs_that_are_new_are_taken_up_in_slices(tmp_path: Path, system: str) -> None:
-    manager: Any = slurm(tmp_path) if system == "slurm" else PbsManager(pbs_settings(tmp_path, {}))
+async def test_the_queue_of_grid_engine_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gridengine.commands, "_CHUNK", 64)
+    calls = GridEngine(gridengine_settings(tmp_path, {}))
+    calls._programs = Printing(of_gridengine)  # type: ignore[assignment]
     with others() as turns:
-        await manager._learn([str(1 + n) for n in range(JOBS)] if system == "slurm" else parse_jobs(of_pbs()))
-        read = ALL if system == "slurm" else 0
-        assert turns[0] >= read + ALL
+        found = await calls.queue()
+        assert turns[0] >= 2 * ALL
+    assert found == rows_of("gridengine")
+
+
+async def test_jobs_of_slurm_that_are_new_are_looked_up_in_slices(tmp_path: Path) -> None:
+    with others() as turns:
+        await slurm(tmp_path)._learn([str(1 + n) for n in range(JOBS)])
+        assert turns[0] >= 2 * ALL
+
+
+class Book:
+    """A register of a batch system, with a clock of its own."""
+
+    def __init__(self, folder: Path, system: str) -> None:
+        self.now = 0.0
+        self.reports: list[BatchReport] = []
+        told: Any = self.reports.append, lambda: self.now
+        made: dict[str, Callable[[], Any]] = {
+            "slurm": lambda: SlurmRegister(*told, lambda _: False),
+            "pbs": lambda: PbsRegister(*told, *[lambda *_: None] * 3),
+            "gridengine": lambda: GridEngineRegister(*told, Records(folder)),
+        }
+        list(Records(folder).open())
+        self.register = made[system]()
+        self.rows = rows_of(system)
+
+    async def look(self) -> None:
+        """See the same rows a second later; Slurm's register has its jobs looked up before."""
+        self.now += 1
+        began = self.register.begin_look()
+        if isinstance(self.register, SlurmRegister):
+            for row in self.rows:
+                self.register.learn(row)
+        self.now += 1
+        await self.register.see(self.rows, began)
+
+
+@pytest.mark.parametrize("system", ["slurm", "pbs", "gridengine"])
+async def test_a_look_goes_through_jobs_in_slices_and_undoes_nothing_that_happens_meanwhile(
+    tmp_path: Path, system: str
+) -> None:
+    """One job ends, and is forgotten; another is given another mate, by our word."""
+    book = Book(tmp_path, system)
+    await book.look()
+    assert len(book.register.jobs) == JOBS
+    book.reports.clear()
+    first, last = book.rows[-2].job_id, book.rows[-1].job_id
+    with others() as turns:
+        looking = asyncio.ensure_future(book.look())
+        while turns[0] < ALL // 2:
+            await asyncio.sleep(0)
+        book.register.note_end(book.register.jobs[first], Ended(first, 0, End.EXITED))
+        assert book.register.forget(first)
+        book.register.name(book.register.jobs[last], named_mate("x", "other"))
+        await looking
+        assert turns[0] >= ALL
+    assert [report.job_id for report in book.reports] == [first]
+    assert first not in book.register.jobs
+    assert book.register.jobs[last].named == named_mate("x", "other")
 
 
 async def test_what_a_manager_reports_at_once_is_heard_in_slices() -> None:

@@ -11,6 +11,7 @@ from cosched_adapters.gridengine import commands
 from cosched_adapters.gridengine.commands import JobRow, Record, RefusedError
 from cosched_adapters.gridengine.settings import GridEngineSettings
 from cosched_adapters.programs import Programs
+from cosched_adapters.slices import in_slices
 
 _MOST_AT_ONCE = 4  # concurrent commands about single jobs
 _VARIABLES = ("SGE_ROOT", "SGE_CELL", "SGE_ARCH", "SGE_QMASTER_PORT", "SGE_EXECD_PORT", "SGE_CLUSTER_NAME")
@@ -26,8 +27,8 @@ class GridEngine:
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs that have not ended."""
-        details = await self._details("*")
-        return commands.parse(await self._run(commands.states()), details)
+        known = {job["job_number"]: job for job in await in_slices(commands.each_known(await self._details("*")))}
+        return await in_slices(commands.each_job(await self._run(commands.states()), known))
 
     async def _details(self, job: str) -> bytes:
         with suppress(RefusedError):  # there is no such job; of "*", no job at all

@@ -17,6 +17,7 @@ RESCHEDULED = 25  # of a record of accounting: the job was queued again, it has 
 _SILENT = ("commlib error", "unable to contact qmaster", "unable to send message")
 _MOST_SAID = 200  # characters of an error message
 _SEPARATOR = "=" * 62
+_CHUNK = 1 << 16  # bytes of a document that are parsed at a time
 
 
 class RefusedError(ManagerError):
@@ -134,19 +135,13 @@ def is_not_restartable(printed: bytes) -> bool:
     return b"is not restartable" in printed
 
 
-def parse(states: bytes, details: bytes) -> list[JobRow]:
-    """Return the jobs that have not ended, in the order of their dispatch. Of an array's tasks one is shown."""
-    known = {job["job_number"]: job for job in _blocks(details.decode(errors="replace"))}
-    return list(_rows(states, known))
+def each_job(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[JobRow]:
+    """Yield the jobs that have not ended, in the order of their dispatch; `known`: by their numbers, see `each_known`.
 
-
-def _rows(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[JobRow]:
-    try:
-        shown = ElementTree.fromstring(states)
-    except ElementTree.ParseError as error:
-        raise ManagerError(f"qstat has printed no XML: {error}") from None
+    Of an array's tasks one is shown. ManagerError.
+    """
     told: set[str] = set()
-    for job in shown.iter("job_list"):
+    for job in _elements(states, "job_list"):
         id = job.findtext("JB_job_number", "")
         if id in known and id not in told:
             told.add(id)
@@ -155,13 +150,26 @@ def _rows(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[Job
             yield replace(row, turn=job.findtext("JAT_start_time", ""))
 
 
+def _elements(printed: bytes, tag: str) -> Iterator[ElementTree.Element]:
+    """Yield the elements of a document, each as soon as it is read. ManagerError."""
+    parser = ElementTree.XMLPullParser()
+    try:
+        for start in range(0, len(printed), _CHUNK):
+            parser.feed(printed[start : start + _CHUNK])
+            yield from (element for _, element in parser.read_events() if element.tag == tag)
+        parser.close()
+    except ElementTree.ParseError as error:
+        raise ManagerError(f"qstat has printed no XML: {error}") from None
+
+
 def parse_details(printed: bytes) -> list[JobRow]:
     """Return jobs without their states."""
-    return [_job(job, "", 0, pending=False) for job in _blocks(printed.decode(errors="replace"))]
+    return [_job(job, "", 0, pending=False) for job in each_known(printed)]
 
 
-def _blocks(printed: str) -> Iterator[dict[str, str]]:
-    for block in printed.split(_SEPARATOR):
+def each_known(printed: bytes) -> Iterator[dict[str, str]]:
+    """Yield what is known of each job, by Grid Engine's names."""
+    for block in printed.decode(errors="replace").split(_SEPARATOR):
         lines = (line.partition(":") for line in block.splitlines() if line[:1].strip())
         found = {name.strip(): value.strip() for name, _, value in lines}
         if "job_number" in found:

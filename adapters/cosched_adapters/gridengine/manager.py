@@ -211,11 +211,11 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
             self._watch.hint()
 
     async def _look(self) -> None:
-        began = self._now()
+        began = self._register.begin_look()
         rows = await self._engine.queue()
         for job in self._register.missing({row.job_id for row in rows}, began):
             await self._miss(job)
-        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        await self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         for job in list(self._register.jobs.values()):
             if job.deleted and job.phase is not Phase.ENDED:
                 if job.gate is not None:

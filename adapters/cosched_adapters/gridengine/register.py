@@ -15,6 +15,7 @@ from cosched_adapters.gridengine.commands import JobRow
 from cosched_adapters.gridengine.gates import Gate
 from cosched_adapters.gridengine.records import Records
 from cosched_adapters.manager import Started
+from cosched_adapters.slices import Slices
 
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
 _UNASKED = 90.0  # seconds for which a job has slots before it counts as started without a prolog
@@ -31,14 +32,17 @@ class Register(register.Register[BatchJob]):
 
     # Looks at the queue
 
-    def see(self, rows: Sequence[JobRow], began: float) -> None:
-        """Process all jobs that have not ended, as a look that began at `began` found them."""
+    async def see(self, rows: Sequence[JobRow], began: float) -> None:
+        """Process all jobs that have not ended, as a look that began at `began` found them, in slices."""
         self._queue = [row.job_id for row in rows if row.pending]
-        seen = {row.job_id for row in rows}
+        seen, deleted, slices = {row.job_id for row in rows}, {row.job_id for row in rows if row.deleted}, Slices()
+        leaving = [job for job in self.jobs.values() if job.deleted or job.job_id in deleted]
         for row in rows:
+            await slices.pause()
             job = self.jobs.get(row.job_id)
-            if job is None and not self._has_its_mate_yet(row):
-                self.learn(row)
+            if self._is_new(row.job_id):
+                if not any(_has_its_mate_yet(job, row) for job in leaving):
+                    self.learn(row)
             elif job is not None and job.changed < began and job.phase is not Phase.ENDED and not job.order.locked():
                 self._follow(job, row)
         self._drop_unseen(seen, began)
@@ -46,14 +50,6 @@ class Register(register.Register[BatchJob]):
     def knows(self, job_id: str) -> bool:
         """Whether a look has found this job."""
         return job_id in self.jobs or job_id in self._others or job_id in self._refused
-
-    def _has_its_mate_yet(self, row: JobRow) -> bool:
-        """Whether a job that was deleted, and is not gone yet, has the mate of a new one: it appears after that end."""
-        return any(
-            job.deleted and job.phase is not Phase.ENDED and job.owner == row.owner
-            and job.words == row.words
-            for job in self.jobs.values()
-        )  # fmt: skip
 
     def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
@@ -182,3 +178,8 @@ class Register(register.Register[BatchJob]):
     def _named(self, row: JobRow) -> Named | None:
         """Return the mate that a job names; None also if it cannot have one."""
         return self.find(row.job_id, row.owner, row.words, ARRAY if row.array else "")
+
+
+def _has_its_mate_yet(job: BatchJob, row: JobRow) -> bool:
+    """Return whether a job that was deleted, and is not gone yet, has a new one's mate: that appears after its end."""
+    return job.phase is not Phase.ENDED and job.owner == row.owner and job.words == row.words

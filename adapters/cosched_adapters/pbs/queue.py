@@ -16,7 +16,6 @@ from cosched_adapters.pbs.ends import ended, gone
 from cosched_adapters.pbs.prospects import foresee, state_of
 from cosched_adapters.pbs.register import Register
 from cosched_adapters.pbs.settings import PbsSettings
-from cosched_adapters.slices import Slices
 from cosched_adapters.watched import WatchedQueue
 
 
@@ -63,23 +62,14 @@ class PbsQueue(WatchedQueue[BatchJob], BatchSystem):
 
     async def _look_at_all(self) -> tuple[list[commands.JobRow], float]:
         """Look at the queue; return what it shows, and when the look began."""
-        began = self._now()
+        began = self._register.begin_look()
         rows = await self._pbs.queue()
         if missing := self._register.missing({row.job_id for row in rows}, began):
             found = {row.job_id: row for row in await self._pbs.details([job.job_id for job in missing])}
             for job in missing:
                 self._miss(job, found.get(job.job_id))
-        await self._learn(rows)
-        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        await self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         return rows, began
-
-    async def _learn(self, rows: Sequence[commands.JobRow]) -> None:
-        """Take up the jobs that are not known yet, which may be many."""
-        slices = Slices()
-        for row in rows:
-            if row.job_id not in self._register.jobs and not self._register.names_no_mate(row.job_id):
-                self._register.learn(row)
-            await slices.pause()
 
     def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
         """A job is not in the queue any more."""

@@ -17,6 +17,7 @@ from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.batch_job import BatchJob, Mate
 from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.hook_server import Asked
+from cosched_adapters.slices import Slices
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
@@ -169,15 +170,16 @@ class Register(register.Register[BatchJob]):
 
     # Looks at the queue
 
-    def see(self, rows: Iterable[JobRow], began: float) -> None:
-        """Process all jobs that have not ended, as a look that began at `began` found them."""
-        seen = {row.job_id: row for row in rows}
+    async def see(self, rows: Iterable[JobRow], began: float) -> None:
+        """Process all jobs that have not ended, as a look that began at `began` found them, in slices."""
+        seen, slices = {row.job_id: row for row in rows}, Slices()
         self._lines = lines(seen.values())
         for row in seen.values():
+            await slices.pause()
             job = self.jobs.get(row.job_id)
-            if job is None:
+            if self._is_new(row.job_id):
                 self.learn(row)
-            elif job.changed < began:
+            elif job is not None and job.changed < began:
                 self._follow(job, row)
         self._drop_unseen(seen, began)
         self._drop_earlier_starts()

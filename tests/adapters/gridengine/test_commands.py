@@ -46,7 +46,8 @@ KEPT = BatchJob(
 
 
 def test_jobs_are_read_with_their_words_limits_and_states() -> None:
-    held, array, queued = commands.parse(STATES, DETAILS)
+    known = {job["job_number"]: job for job in commands.each_known(DETAILS)}
+    held, array, queued = commands.each_job(STATES, known)
     assert (held.owner, held.slots, held.time_limit, held.account) == ("ann", 2, 600, "climate")
     assert (held.words, held.deleted, held.pending) == ({"pair": "run7", "or_alone": "true"}, True, False)
     assert (array.array, array.account, array.turn) == (True, "", "2026-11-29T02:44:05")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from cosched_adapters.batch_job import Phase
@@ -36,7 +37,7 @@ def test_a_turn_that_was_given_back_never_counts_as_a_start_and_the_next_one_doe
         reports.clear()
         for _ in range(2):
             clock.now += LONG
-            register.see([row], clock.now)
+            asyncio.run(register.see([row], clock.now))
         return [type(report).__name__ for report in reports]
 
     assert look(WAITS) == ["Appeared"]

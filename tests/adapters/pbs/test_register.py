@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -29,6 +31,10 @@ def reports() -> list[BatchReport]:
 @pytest.fixture
 def book(reports: list[BatchReport]) -> Register:
     return Register(reports.append, lambda: 100.0, lambda _: None, lambda: None, lambda: None)
+
+
+def look(book: Register, rows: Sequence[JobRow], began: float) -> None:
+    asyncio.run(book.see(rows, began))
 
 
 @pytest.fixture
@@ -76,7 +82,7 @@ def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_loo
     assert book.asked(replace(second, job_id="9", owner="bob")) == WAITS
     assert [job.job_id for job in book.missing({"8"}, 101.0)] == ["7", "9"]
     book.note_end(offered, Ended("7", End.CANCELLED, 0))
-    book.see([replace(ROW, job_id="8")], 101.0)
+    look(book, [replace(ROW, job_id="8")], 101.0)
     assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
 
 
@@ -102,9 +108,9 @@ def test_a_question_of_the_hook_costs_the_same_however_many_jobs_are_known(book:
 def test_what_was_refused_is_forgotten_with_its_job(book: Register, reports: list[BatchReport]) -> None:
     wrong = replace(ROW, resources={"pair": "p", "mate": "b:1"})
     for _ in range(2):
-        book.see([wrong], 101.0)
+        look(book, [wrong], 101.0)
     assert [type(report) for report in reports] == [Refused]
-    book.see([], 101.0)
+    look(book, [], 101.0)
     assert book._refused == {}
     assert reports[1:] == [Gone("7")]
 
@@ -135,7 +141,7 @@ def test_a_job_array_is_refused_once(book: Register, reports: list[BatchReport])
 
 
 def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Register, offered: BatchJob) -> None:
-    book.see([replace(ROW, state="R", started_at=50)], 99.0)
+    look(book, [replace(ROW, state="R", started_at=50)], 99.0)
     assert offered.phase is Phase.OFFERED
     assert book.missing([], 99.0) == []
     assert book.missing([], 101.0) == [offered]
@@ -150,7 +156,7 @@ def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_th
     others = [replace(ROW, job_id=str(id), resources={}, queue="workq") for id in (3, 9)]
     runs, held = (replace(others[0], job_id=id, state=state) for id, state in (("4", "R"), ("5", "H")))
     elsewhere = replace(others[0], job_id="6", queue="express")
-    book.see([others[0], runs, held, elsewhere, replace(ROW, queue="workq"), others[1]], 99.0)
+    look(book, [others[0], runs, held, elsewhere, replace(ROW, queue="workq"), others[1]], 99.0)
     assert book.outlooks() == {"7": JobOutlook(place=2, queued=3)}
 
 
@@ -158,7 +164,7 @@ def test_a_job_appears_with_its_queue_and_is_offered_with_that_in_which_it_waits
     book: Register, reports: list[BatchReport]
 ) -> None:
     book.learn(replace(ROW, queue="workq"))
-    book.see([replace(ROW, queue="express")], 99.0)
+    look(book, [replace(ROW, queue="express")], 99.0)
     book.asked(ASKED)
     assert [report.queue for report in reports if isinstance(report, Appeared | Offered)] == ["workq", "express"]
     assert book.jobs["7"].known().queue == "express"
