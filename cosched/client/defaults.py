@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -117,6 +116,8 @@ def _user_file(environment: Mapping[str, str]) -> Path:
 
 
 def _checked(path: Path, text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    import tomllib  # slow: most users have no such file
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,7 +8,6 @@ from typing import Literal
 from cosched.client.fields import duration, if_given, instant, job_if_given, many, plain, reference, word, words
 from cosched.client.view import View
 from cosched.v1 import cluster_pb2
-from cosched.validation.schemes import PRESET, SchemeChoice, in_words
 
 NODE_STATES = words(cluster_pb2.NodeState, "NODE_STATE_")
 PEER_STATES = words(cluster_pb2.PeerState, "PEER_STATE_")
@@ -81,6 +80,8 @@ class Domain(View[cluster_pb2.Domain]):
         """Return the scheme with what differs from its defaults: scheme hold, slots on."""
         if self.scheme == "off":
             return "no coscheduling"
+        from cosched.validation.schemes import PRESET, SchemeChoice, in_words  # slow, and seldom wanted
+
         meeting = {"mate_budget": self.mate_budget, "slots": "on" if self.slots else "off"}
         meets = self.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
         share = self._message.mate_budget_share

@@ -22,7 +22,7 @@ from cosched.v1.coscheduling_pb2 import JobRef
 UNKNOWN = "unknown"  # also stands for a value that only a newer version knows
 
 Value = TypeVar("Value")
-Read = Callable[[Any], Any]  # the value of a message
+Read = Callable[[Any], Any]  # the value of a view
 
 
 class Field(property):
@@ -34,18 +34,17 @@ class Field(property):
         self._field, self._read, self._doc = field, read, doc
 
     def __set_name__(self, owner: type, name: str) -> None:
-        read = self._read(self._field or name)
-        super().__init__(read if isinstance(read, attrgetter) else lambda view: read(view._message), doc=self._doc)
+        super().__init__(self._read(self._field or name), doc=self._doc)
 
 
 def plain(kind: type[Value], doc: str, field: str = "") -> Value:
     """Return the value of a field as it is."""
-    return _field(kind, doc, field, lambda name: attrgetter(f"_message.{name}"))
+    return _field(kind, doc, field, _read)
 
 
 def if_any(kind: type[Value], doc: str, field: str = "") -> Value | None:
     """Return the same; None if it is empty."""
-    return _or_none(kind, doc, field, lambda name: _if_any(attrgetter(name)))
+    return _or_none(kind, doc, field, lambda name: _if_any(_read(name)))
 
 
 def if_given(kind: type[Value], doc: str, field: str = "") -> Value | None:
@@ -65,21 +64,21 @@ def duration(doc: str, field: str = "") -> timedelta | None:
 
 def word(words: Mapping[int, str], doc: str, field: str = "") -> str:
     """Return the word for the value of an enum."""
-    return _field(str, doc, field, lambda name: lambda message: words.get(getattr(message, name), UNKNOWN))
+    return _field(str, doc, field, lambda name: lambda view: words.get(getattr(view._message, name), UNKNOWN))
 
 
 def state_of_job(words: Mapping[int, str], doc: str) -> str:
     """Return the word for the field `state`; "starting" of a job whose start was only ordered; unknown if not set."""
 
     def read(name: str) -> Read:
-        return lambda message: "starting" if message.starting else words.get(getattr(message, name), UNKNOWN)
+        return lambda view: "starting" if view._message.starting else words.get(getattr(view._message, name), UNKNOWN)
 
     return _field(str, doc, "state", read)
 
 
 def word_if_any(words: Mapping[int, str], doc: str, field: str = "") -> str | None:
     """Return the same; None for UNSPECIFIED."""
-    return _or_none(str, doc, field, lambda name: lambda message: _word(words, getattr(message, name)))
+    return _or_none(str, doc, field, lambda name: lambda view: _word(words, getattr(view._message, name)))
 
 
 def job_if_given(doc: str, field: str = "") -> str | None:
@@ -89,14 +88,14 @@ def job_if_given(doc: str, field: str = "") -> str | None:
 
 def part(kind: type[Value], doc: str, field: str = "") -> Value:
     """Return a view of a part."""
-    return _field(kind, doc, field, lambda name: lambda message: kind(getattr(message, name)))  # type: ignore[call-arg]
+    return _field(kind, doc, field, lambda name: lambda view: kind(getattr(view._message, name)))  # type: ignore[call-arg]
 
 
 def many(kind: type[Value], doc: str, field: str = "") -> tuple[Value, ...]:
     """Return the values of a repeated field, or views of its parts."""
     made = kind if _is_view(kind) else _as_it_is
     kinds = GenericAlias(tuple, (kind, ...))
-    return _field(kinds, doc, field, lambda name: lambda message: tuple(map(made, getattr(message, name))))
+    return _field(kinds, doc, field, lambda name: lambda view: tuple(map(made, getattr(view._message, name))))
 
 
 def reference(job: JobRef) -> str:
@@ -122,12 +121,16 @@ def _or_none(kind: Any, doc: str, field: str, read: Callable[[str], Read]) -> An
     return Field(kind | None, doc, field, read)
 
 
+def _read(name: str) -> Read:
+    return attrgetter(f"_message.{name}")
+
+
 def _if_any(read: Read) -> Read:
-    return lambda message: read(message) or None
+    return lambda view: read(view) or None
 
 
 def _if_given(name: str, made: Callable[[Any], Any]) -> Read:
-    return lambda message: made(getattr(message, name)) if message.HasField(name) else None
+    return lambda view: made(getattr(view._message, name)) if view._message.HasField(name) else None
 
 
 def _word(words: Mapping[int, str], value: int) -> str | None:

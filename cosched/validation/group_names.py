@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cosched.core.protocol import MAX_MEMBERS
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 _JOB = re.compile(r"(?:.*:)?[0-9]+")
@@ -26,6 +25,8 @@ def wrong_group_name(name: str) -> str:
 
 def wrong_members(others: Sequence[str]) -> tuple[int, str] | None:
     """Say which of the domains of the other members is wrong, by its place, and why; None if all are right."""
+    from cosched.core.protocol import MAX_MEMBERS  # slow: most commands name no members
+
     for place, domain in enumerate(others):
         if not _DOMAIN.fullmatch(domain):
             return place, "is not a domain name (1 to 64 of A-Z a-z 0-9 _ . -)"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 
@@ -20,8 +18,6 @@ def json_value(value: Any) -> Any:
         return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item) for item in value]
-    if isinstance(value, Decimal | Fraction):
-        return json_value(float(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else _converted(value)
@@ -32,4 +28,9 @@ def _converted(value: Any) -> Any:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, timedelta):
         return value.total_seconds()
+    from decimal import Decimal  # slow: answers of services have none of these
+    from fractions import Fraction
+
+    if isinstance(value, Decimal | Fraction):
+        return json_value(float(value))
     return json_value(value.tolist()) if hasattr(value, "tolist") else str(value)  # the numbers and arrays of numpy

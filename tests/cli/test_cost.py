@@ -88,14 +88,16 @@ def test_a_service_loads_only_what_it_serves_with(tmp_path):
     assert len(own) < 1700
 
 
+HEAVY = {"numpy", "numba", "numba.cpython.unicode", "polars", "pydantic", "rich"}
+
+
 def run_by(*arguments: str) -> tuple[set[str], int]:
-    """The heavy packages that a run of the command loads, and how often it looks for garbage."""
+    """The modules that a run of the command loads, and how often it looks for garbage."""
     code = (
         "import gc, sys\nfrom cosched.cli.main import main\nsys.argv = ['cosched', *sys.argv[1:]]\n"
         "looks = lambda: sum(generation['collections'] for generation in gc.get_stats())\nbefore = looks()\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'numba', 'numba.cpython.unicode', 'polars', 'pydantic', 'rich'}\n"
-        "print(looks() - before, *(heavy & set(sys.modules)), file=sys.stderr)"
+        "print(looks() - before, *sys.modules, file=sys.stderr)"
     )
     run = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     looks, *loaded = run.stderr.splitlines()[-1].split()
@@ -104,12 +106,18 @@ def run_by(*arguments: str) -> tuple[set[str], int]:
 
 def loaded_by(*arguments: str) -> set[str]:
     """The heavy packages that a run of the command loads."""
-    return run_by(*arguments)[0]
+    return run_by(*arguments)[0] & HEAVY
 
 
 def test_help_loads_nothing_heavy():
     """Times are measured by `make bench`; here only what costs time."""
     assert loaded_by("--help") == set()
+
+
+def test_a_list_of_jobs_loads_neither_rules_nor_words_that_it_does_not_show():
+    loaded, _ = run_by("queue", "--help")
+    assert "cosched.client.jobs" in loaded
+    assert not loaded & (HEAVY | {"cosched.core", "cosched.words.reasons", "fractions", "tomllib"})
 
 
 @pytest.mark.sim
@@ -132,7 +140,7 @@ def test_a_short_replay_loads_no_types_of_numba_no_data_frames_and_looks_for_no_
     replay = "replay", "--domain", f"a,trace={traces / 'lublin_256.swf.gz'},cut=0..1d", "--no-report", "--out"
     run_by(*replay, str(tmp_path / "first"))  # compiles what is not compiled yet
     loaded, looks = run_by(*replay, str(tmp_path / "second"))
-    assert loaded == {"numpy", "numba", "pydantic", "rich"}
+    assert loaded & HEAVY == {"numpy", "numba", "pydantic", "rich"}
     assert looks == 0
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.explain import explained
 from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
@@ -158,7 +157,7 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
         _run_time(job, now),
         _nodes(job),
         cut(_place(job, state)),
-        cut(printable(str(job.group)) if job.group else ", ".join(printable(str(mate)) for mate in job.mates)),
+        cut(printable(str(job.group or ", ".join(map(str, job.mates))))),
     )
 
 
@@ -170,6 +169,8 @@ def _nodes(job: Job) -> str:
 
 def _by_start(client: Client, jobs: list[Job]) -> list[Told]:
     """Return the jobs with what is known of their starts, the earliest first."""
+    from cosched.cli.client.explain import explained  # the plain list does not need it
+
     known = {told.job.id: told for told in explained(client, jobs)}
     found = [(job, known.get(job.id)) for job in jobs]
     return sorted(found, key=lambda told: _earliest(*told) or LAST)
@@ -214,10 +215,12 @@ def _run_time(job: Job, now: datetime | None) -> str:
 
 def _place(job: Job, state: str) -> str:
     """Return the names of the job's nodes, or in parentheses why it has none."""
-    slot = f" {local_time(job.slot)}" if job.slot else ""
-    reason = f"({printable(job.reason)}{kept_until(job) or slot})" if job.reason else ""
+    reason, kept = job.reason, kept_until(job) if state == "ready" else ""
+    if reason:
+        slot = "" if kept else job.slot
+        reason = f"({printable(reason)}{kept or (slot and f' {local_time(slot)}') or ''})"
     nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
-    return nodes + reason if state == "holding" else reason if kept_until(job) else nodes or reason
+    return nodes + reason if state == "holding" else reason if kept else nodes or reason
 
 
 def _apart(job: Job, mate: Mate) -> str:

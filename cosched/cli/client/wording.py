@@ -6,9 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cosched.validation.durations import clock, span
-from cosched.validation.group_windows import windows_in_words
-from cosched.words.reasons import meaning_of
-from cosched.words.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
     from cosched.client import Estimate, Group, Job, Mate, Outlook
@@ -35,6 +32,8 @@ def gap_found(gap: timedelta | None) -> str:
 
 def meaning(job: Job) -> str:
     """Say what the job's reason means; empty if that is not known here."""
+    from cosched.words.reasons import meaning_of  # slow: lists of jobs do not need it
+
     return meaning_of(job.reason, of_group=job.group is not None) or ""
 
 
@@ -46,7 +45,7 @@ def mate_found(mate: Mate) -> str:
         return f"its mate is not submitted yet to {mate.domain}"
     if mate.lookup == "no_pair":
         then = "starts alone" if mate.or_alone else "waits until it is linked or unlinked"
-        return f"{wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)}: it {then}"
+        return f"{_wrong_mate(mate)}: it {then}"
     return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
 
 
@@ -55,8 +54,14 @@ def mate_missed(mate: Mate) -> str:
     if mate.lookup == "unsubmitted":
         return f"its mate was not submitted to {mate.domain}"
     if mate.lookup == "no_pair":
-        return wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)
+        return _wrong_mate(mate)
     return f"no answer came from {mate.domain} about its mate"
+
+
+def _wrong_mate(mate: Mate) -> str:
+    from cosched.words.wrong_mates import wrong_mate  # slow: lists of jobs do not need it
+
+    return wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)
 
 
 def _known(status: str | None, heard_at: datetime | None) -> str:
@@ -69,6 +74,8 @@ def _known(status: str | None, heard_at: datetime | None) -> str:
 
 def windows_found(group: Group) -> str:
     """Say when the jobs of a group start, if that was given, and those that do not start with the others."""
+    from cosched.validation.group_windows import windows_in_words  # slow: lists of jobs do not need it
+
     at = f"starts at {local_time(group.at)}" if group.at is not None else ""
     return "".join(f"; {part}" for part in (at, windows_in_words(group.windows)) if part)
 
