@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from io import BytesIO
 from xml.etree import ElementTree
 
 from cosched.core.protocol import Named
@@ -17,7 +18,6 @@ RESCHEDULED = 25  # of a record of accounting: the job was queued again, it has 
 _SILENT = ("commlib error", "unable to contact qmaster", "unable to send message")
 _MOST_SAID = 200  # characters of an error message
 _SEPARATOR = "=" * 62
-_CHUNK = 1 << 16  # bytes of a document that are parsed at a time
 
 
 class RefusedError(ManagerError):
@@ -152,12 +152,10 @@ def each_job(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[
 
 def _elements(printed: bytes, tag: str) -> Iterator[ElementTree.Element]:
     """Yield the elements of a document, each as soon as it is read. ManagerError."""
-    parser = ElementTree.XMLPullParser()
     try:
-        for start in range(0, len(printed), _CHUNK):
-            parser.feed(printed[start : start + _CHUNK])
-            yield from (element for _, element in parser.read_events() if element.tag == tag)
-        parser.close()
+        for _, element in ElementTree.iterparse(BytesIO(printed)):
+            if element.tag == tag:
+                yield element
     except ElementTree.ParseError as error:
         raise ManagerError(f"qstat has printed no XML: {error}") from None
 

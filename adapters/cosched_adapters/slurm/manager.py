@@ -152,7 +152,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
 
     async def _take_stock(self) -> list[JobRow]:
         """Load existing jobs, and drop reports that only repeat what `open` returns."""
-        rows = await self._slurm.details(self._register.unknown(await self._slurm.queue()))
+        rows = await self._slurm.details(await self._register.unknown(await self._slurm.queue()))
         for row in rows:
             self._register.learn(row)
         self._register.tell_arrays()
@@ -351,7 +351,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._slurm.queue()
-        await self._learn(self._register.unknown(rows))
+        await self._learn(await self._register.unknown(rows))
         if self._register.tell_arrays():
             self._watch.hint()  # their tasks are jobs now
         for row in await self._register.see(rows, began):

@@ -53,11 +53,15 @@ class Register(register.Register[BatchJob]):
 
     # Rows of squeue
 
-    def unknown(self, rows: Sequence[JobRow]) -> list[str]:
-        """Return the jobs whose details have to be queried."""
+    async def unknown(self, rows: Sequence[JobRow]) -> list[str]:
+        """Return the jobs whose details have to be queried; works in slices, as `see`."""
+        found, slices = [], Slices()
         for row in rows:
+            await slices.pause()
             self._drop_if_reused(row)
-        return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
+            if row.job_id not in self.jobs and self._others.get(row.job_id) != row.submitted_at:
+                found.append(row.job_id)
+        return found
 
     def learn(self, row: JobRow) -> None:
         """Add a job from a row with its comment."""

@@ -217,8 +217,8 @@ def _place(job: Job, state: str) -> str:
     """Return the names of the job's nodes, or in parentheses why it has none."""
     reason, kept = job.reason, kept_until(job) if state == "ready" else ""
     if reason:
-        slot = "" if kept else job.slot
-        reason = f"({printable(reason)}{kept or (slot and f' {local_time(slot)}') or ''})"
+        slot = None if kept else job.slot
+        reason = f"({printable(reason)}{kept}{f' {local_time(slot)}' if slot else ''})"
     nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
     return nodes + reason if state == "holding" else reason if kept else nodes or reason
 

@@ -57,7 +57,7 @@ class Desk:
         """A look that begins now and asks for what is new."""
         self.now += 1
         began = self.now
-        unknown = self.book.unknown(rows)
+        unknown = asyncio.run(self.book.unknown(rows))
         for row in rows:
             if row.job_id in unknown:
                 self.book.learn(row)

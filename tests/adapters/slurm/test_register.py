@@ -373,10 +373,10 @@ def test_a_job_that_slurm_has_set_back_is_the_same_job(desk: Desk) -> None:
 def test_a_job_without_a_mate_is_asked_about_once() -> None:
     desk = Desk()
     plain = replace(ROW, comment="words")
-    assert desk.book.unknown([plain]) == ["7"]
+    assert asyncio.run(desk.book.unknown([plain])) == ["7"]
     desk.look(plain)
-    assert desk.book.unknown([plain]) == []
-    assert desk.book.unknown([replace(plain, submitted_at=1001)]) == ["7"]
+    assert asyncio.run(desk.book.unknown([plain])) == []
+    assert asyncio.run(desk.book.unknown([replace(plain, submitted_at=1001)])) == ["7"]
     desk.book.offered(OFFER)
     desk.book.learn(plain)
     assert desk.told == [("start", "7", None)]

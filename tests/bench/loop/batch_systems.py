@@ -41,7 +41,11 @@ class Fake:
             (self.folder / name).write_text(f"#!/bin/sh\ncd {self.folder}\n{script}\n")
             (self.folder / name).chmod(0o755)
         self.now = int(time.time())
-        self.states = {number: "R" if number <= running else "Q" for number in range(1, running + queued + 1)}
+        self.states: dict[int, str] = {}
+        self.submitted: dict[int, int] = {}
+        self.since: dict[int, int] = {}  # when each was submitted, or started
+        for number in range(1, running + queued + 1):
+            self._submit(number, "R" if number <= running else "Q")
         self.write()
 
     @property
@@ -57,10 +61,15 @@ class Fake:
         for number in running[:ENDS]:
             self.states[number] = "F"
         for number in queued[:ENDS]:
-            self.states[number] = "R"
+            self.states[number], self.since[number] = "R", self.now
         last = max(self.states)
-        self.states |= dict.fromkeys(range(last + 1, last + 1 + ENDS), "Q")
+        for number in range(last + 1, last + 1 + ENDS):
+            self._submit(number, "Q")
         self.write()
+
+    def _submit(self, number: int, state: str) -> None:
+        self.states[number] = state
+        self.submitted[number] = self.since[number] = self.now
 
     def write(self) -> None:
         """Write what the commands print."""
@@ -89,8 +98,8 @@ class FakeSlurm(Fake):
 
     def _row(self, number: int, state: str) -> dict[str, str]:
         long = {"Q": "PENDING", "R": "RUNNING", "F": "COMPLETED"}[state]
-        times = {"SubmitTime": self.now - 9000, "EligibleTime": self.now - 9000}
-        times |= {"StartTime": self.now - 99, "EndTime": self.now} if state != "Q" else {}
+        times = dict.fromkeys(("SubmitTime", "EligibleTime"), self.submitted[number])
+        times |= {"StartTime": self.since[number], "EndTime": self.now} if state != "Q" else {}
         return dict.fromkeys(_WIDTHS | _DETAILS, "N/A") | {
             "JobID": str(number), "ArrayJobID": str(number), "State": long, "NumNodes": "1", "RestartCnt": "0",
             "Reason": "Priority" if state == "Q" else "None", "Requeue": "1", "BatchFlag": "1", "UserName": OWNER,
@@ -123,7 +132,7 @@ class FakePbs(Fake):
         job["Resource_List"] = job["Resource_List"] | {"pair": f"pair{number}"}
         job["job_state"] = state
         if state != "Q":
-            job |= {"exec_vnode": f"(mira{number % 9}:ncpus=1)", "stime": time.ctime(self.now - 99)}
+            job |= {"exec_vnode": f"(mira{number % 9}:ncpus=1)", "stime": time.ctime(self.since[number])}
         if state == "F":
             job |= {"obittime": time.ctime(self.now), "Exit_status": 0}
         return f"{number}.mira", job
