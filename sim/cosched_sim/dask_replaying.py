@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from cosched.core.job import JobState
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.federation.player import Results
-from cosched_sim.parts import connected, within
 from cosched_sim.playing import Run, warm_up
 from cosched_sim.replaying import Replay, setup_of
 from cosched_sim.results.outcomes import domain_result
@@ -97,3 +98,40 @@ class DaskReplay(Replay):
             "read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": sum(part.seconds for part in parts)
         }  # fmt: skip
         return ReplayResult(results, self.pairing, False, None, timing)
+
+
+def connected(pairing: Pairing, domains: int) -> list[list[int]]:
+    """Return the sets of domains that pairs and groups connect, each in order, by their first ones."""
+    root = list(range(domains))
+
+    def first_of(domain: int) -> int:
+        while root[domain] != domain:
+            root[domain] = root[root[domain]]
+            domain = root[domain]
+        return domain
+
+    pairs = np.unique(pairing.domain.reshape(-1, 2), axis=0).tolist()
+    for together in [*pairs, *([domain for domain, _ in group.members] for group in pairing.groups)]:
+        firsts = [first_of(domain) for domain in together]
+        for first in firsts:
+            root[first_of(first)] = min(firsts)
+    sets: dict[int, list[int]] = {}
+    for domain in range(domains):
+        sets.setdefault(first_of(domain), []).append(domain)
+    return list(sets.values())
+
+
+def within(pairing: Pairing, domains: Sequence[int]) -> Pairing:
+    """Return the pairs and groups of a connected set of domains, which are counted within it."""
+    place = {domain: number for number, domain in enumerate(domains)}
+    here = np.isin(pairing.domain[:, 0], domains) if len(pairing.row) else np.zeros(0, bool)
+    groups = [group for group in pairing.groups if group.members[0][0] in place]
+    return Pairing(
+        pairing.row[here],
+        np.searchsorted(domains, pairing.domain[here]),
+        pairing.job[here],
+        groups=tuple(
+            group._replace(members=tuple((place[domain], row) for domain, row in group.members)) for group in groups
+        ),
+        terms={(place[domain], row): terms for (domain, row), terms in pairing.terms.items() if domain in place},
+    )

@@ -15,8 +15,7 @@ import cosched_sim as sim
 from cosched.core.protocol import Terms
 from cosched.words.errors import InputError
 from cosched_sim import dask_replaying
-from cosched_sim.dask_replaying import DaskReplay
-from cosched_sim.parts import connected, within
+from cosched_sim.dask_replaying import DaskReplay, connected, within
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.workload.pairing import Group, Pairing
 from tests.sim.test_results import ints, work

@@ -14,6 +14,19 @@ from cosched.core.scheduling.run_times import RunTimes
 from cosched.core.scheduling.scheduler import ClusterJob, Meeting, Order
 from cosched.core.scheduling.site_tables import SiteTables
 
+FIRST_ROWS = 256
+SPARE = 8  # times as many rows as jobs: so many are given back
+
+
+def room(jobs: int = 0) -> int:
+    """Return how many rows a table gets that has these jobs, so that as many more can come."""
+    return max(FIRST_ROWS, 2 * jobs)
+
+
+def is_sparse(rows: int, jobs: int) -> bool:
+    """Return whether most rows of a table are of jobs that have left, so that it should be made anew."""
+    return rows > max(FIRST_ROWS, SPARE * jobs)
+
 
 class SchedulerBase:
     """See `OpenScheduler`. One with iterations of its own holds an `OpenIteration`, which has the instant."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pwd
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -28,7 +28,6 @@ from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.http import HttpServer
 from cosched.service.listeners.local_socket import EVERYBODY, LocalSocket
-from cosched.service.listeners.opening import Opening
 from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.metrics import Metrics
 from cosched.service.page.page_api import Described, PageApi
@@ -38,6 +37,7 @@ from cosched.service.replay.api import ReplayApi
 from cosched.service.replay.pace import Lockstep
 from cosched.service.starting import Starting
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers, socket_peer
+from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.connections import Room
@@ -244,3 +244,31 @@ def _most(most: int) -> int:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     share = most / (LOCAL_CONNECTIONS + REMOTE_CONNECTIONS)
     return max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))
+
+
+class Opening(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """The services of one server. Those that are added before it opens answer at once, the others from then on."""
+
+    def __init__(self, starting: Starting) -> None:
+        self._starting = starting
+        self._handlers: list[grpc.GenericRpcHandler] = []
+        self._open = False
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Add services, as to a server."""
+        self._handlers += handlers
+
+    def add_registered_method_handlers(self, _: str, handlers: Mapping[str, Any]) -> None:
+        """Do nothing: they are among those above."""
+
+    def open(self) -> None:
+        """From now on only methods that exist are answered."""
+        self._open = True
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        """Return what answers a call; see gRPC."""
+        found = next(filter(None, (handler.service(details) for handler in self._handlers)), None)
+        return found if found is not None or self._open else grpc.stream_stream_rpc_method_handler(self._refuse)
+
+    async def _refuse(self, _: Any, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        await abort(context, Refusal(grpc.StatusCode.UNAVAILABLE, "STARTING", self._starting.text))

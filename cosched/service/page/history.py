@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +16,12 @@ from cosched.service.domain.story import Noted
 from cosched.service.page import words
 from cosched.service.page.page_api import Described
 from cosched.service.page.sampling import sample_interval
-from cosched.service.page.spreads import Spread, spreads
 from cosched.service.page.timeline import SPANS, Axis, Bar, Tick
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import EventRecord, Sample
 from cosched.v1 import domain_pb2
 
+_TICKS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # seconds
 FRESH = 60.0  # seconds for which it is shown again
 MAX_USERS = 50
 PARTS = 56  # of the time: three hours each, of a week
@@ -302,3 +303,40 @@ def _node_shares(samples: Sequence[Sample], size: int) -> tuple[list[tuple[str, 
     high, low = 100 * busy / size, 100 * held / size
     shares = [("busy", 100 - high, high), ("held", 100 - high - low, low)]
     return shares, f"{busy:.1f} nodes busy, {held:.1f} held"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How long something took: places in percent of the scale, and the same in words; none of it: there was none."""
+
+    name: str
+    kind: str  # its class in the style sheet
+    count: int
+    low: float  # a tenth took no longer
+    width: float  # up to what nine tenths took at most
+    median: float
+    said: tuple[str, str, str]  # median, nine tenths, longest
+
+
+def spreads(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[list[Spread], list[Tick]]:
+    """Return the spreads of seconds, given by name, kind and values, and the ticks of their scale."""
+    longest = max((max(values) for *_, values in found if values), default=0)
+    end = next((tick for tick in _TICKS if tick >= longest), longest)
+
+    def at(seconds: float) -> float:
+        return round(100 * math.log1p(seconds) / math.log1p(end), 2)
+
+    def spread(name: str, kind: str, values: Sequence[int]) -> Spread:
+        if not values:
+            return Spread(name, kind, 0, 0, 0, 0, ("–", "–", "–"))
+        low, middle, high = (_quantile(values, share) for share in (0.1, 0.5, 0.9))
+        said = (words.span(middle), words.span(high), words.span(max(values)))
+        return Spread(name, kind, len(values), at(low), round(max(0.6, at(high) - at(low)), 2), at(middle), said)
+
+    ticks = [Tick(at(tick), words.span(tick)) for tick in _TICKS if tick <= end]
+    return [spread(name, kind, sorted(values)) for name, kind, values in found], ticks
+
+
+def _quantile(values: Sequence[int], share: float) -> int:
+    """Return the least of these sorted values that so large a share of them does not exceed."""
+    return values[max(0, math.ceil(share * len(values)) - 1)]

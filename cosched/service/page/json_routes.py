@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import types
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import wraps
-from typing import Any
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -12,12 +14,13 @@ from starlette.routing import Route
 
 from cosched.client.domains import Domain
 from cosched.client.explanations import Explanation
+from cosched.client.fields import Field
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.usage import USAGE_BY, Usage
+from cosched.client.view import View
 from cosched.core.job import JobState
 from cosched.service.api.explain_api import Explained
 from cosched.service.api.usage_api import sums
-from cosched.service.page.openapi import reference, schemas
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
 from cosched.service.store import JobRecord
@@ -27,6 +30,15 @@ from cosched.validation.durations import parse_seconds
 from cosched.version import VERSION
 from cosched.words.plain_json import json_value
 
+Schema = dict[str, Any]
+_PLAIN: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    datetime: {"type": "string", "format": "date-time"},
+    timedelta: {"type": "number", "description": "in seconds"},
+}
 PREFIX = "/api/v1"
 MOST_JOBS = 1000
 ACTIVE = tuple(state for state in JobState if not state.final and state is not JobState.PENDING)
@@ -219,3 +231,44 @@ def _span(text: str) -> int:
         return parse_seconds(text)
     except ValueError as error:
         raise _RefusedError(400, f"since: {error}") from None
+
+
+def schemas(views: Iterable[type[View[Any]]]) -> dict[str, Schema]:
+    """Return the schemas of these views, and of those that they consist of, by name."""
+    found: dict[str, Schema] = {}
+    for view in views:
+        _add(view, found)
+    return found
+
+
+def reference(view: type[View[Any]]) -> Schema:
+    """Return the reference to a view's schema."""
+    return {"$ref": f"#/components/schemas/{view.__name__}"}
+
+
+def _add(view: type[View[Any]], found: dict[str, Schema]) -> None:
+    if view.__name__ in found:
+        return
+    properties: dict[str, Schema] = {}
+    schema: Schema = {"type": "object", "description": (view.__doc__ or "").strip(), "properties": properties}
+    found[view.__name__] = schema
+    for name, attribute in vars(view).items():
+        if isinstance(attribute, property) and attribute.fget is not None:
+            kind = attribute.kind if isinstance(attribute, Field) else get_type_hints(attribute.fget)["return"]
+            told = {"description": " ".join((attribute.__doc__ or "").split())}
+            properties[name] = told | _schema(kind, found)
+    schema["required"] = list(properties)
+
+
+def _schema(kind: Any, found: dict[str, Schema]) -> Schema:
+    if kind in _PLAIN:
+        return dict(_PLAIN[kind])
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (types.UnionType, Union):
+        return {"anyOf": [_schema(part, found) for part in parts if part is not type(None)] + [{"type": "null"}]}
+    if origin is tuple:
+        return {"type": "array", "items": _schema(parts[0], found)}
+    if isinstance(kind, type) and issubclass(kind, View):
+        _add(kind, found)
+        return reference(kind)
+    return {"type": "object"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from cosched.service.configuration import Configuration
-from cosched.service.domain.watching import Watchers
+from cosched.service.domain.watching import Watcher, Watchers
 from cosched.service.page.guard import too_many
 from cosched.service.page.history import Histories
 from cosched.service.page.job_list import ANY, LINES, Asked, JobLists
 from cosched.service.page.job_story import Stories
 from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.listing import Listing, Wait
-from cosched.service.page.live import Pulse
 from cosched.service.page.nodes import NodeMaps
 from cosched.service.page.overview import ROWS, Overviews, Question
 from cosched.service.page.page_api import Described
@@ -28,6 +28,10 @@ from cosched.service.page.viewers import Viewer
 from cosched.service.page.words import span
 from cosched.service.wire.fields import number
 
+LEAST = 2.0  # seconds between two renewals of one page
+FOR_EACH = 0.05  # seconds more for each page that is live, so that many cost no more than a few
+MOST = 15.0  # after which a page is renewed in any case: time goes on
+CHANGED = b"event: changed\ndata: \n\n"
 TEMPLATES = Path(__file__).with_name("templates")
 MAX_FIND = 256
 FILTERS = ("state", "user", "account", "queue", "pair", "sort")
@@ -164,3 +168,31 @@ def _waiting(wait: Wait) -> str:
     one = wait.jobs == 1
     forms = {"s": "s" if one else "", "be": "is" if one else "are", "has": "has" if one else "have"}
     return wait.kind.format(peer=wait.peer, **forms)
+
+
+class Pulse:
+    """The stream of one domain's changes; belongs to its loop."""
+
+    def __init__(self, watchers: Watchers) -> None:
+        self._watchers = watchers
+        self._live = 0
+
+    async def beats(self) -> AsyncIterator[bytes]:
+        """Yield the message that something has changed, at most every LEAST seconds, without end."""
+        self._live += 1
+        try:
+            yield b"retry: 5000\n\n"
+            while True:
+                with self._watchers.watch() as watcher:
+                    await self._beat(watcher)
+                yield CHANGED
+        finally:
+            self._live -= 1
+
+    async def _beat(self, watcher: Watcher) -> None:
+        await asyncio.sleep(LEAST + FOR_EACH * self._live)
+        try:
+            async with asyncio.timeout(MOST - LEAST):
+                await watcher.queue.get()
+        except TimeoutError:
+            pass

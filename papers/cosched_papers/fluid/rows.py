@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cosched.core.allocation import Allocation, Malleable, Table
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.base import is_sparse, room
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched_papers.fluid.kernels import progress, promises
@@ -22,8 +23,6 @@ from cosched_papers.fluid.models import MAX_RUN, Curves, told
 from cosched_papers.fluid.settings import FluidSettings
 
 Ints = NDArray[np.int64]
-FIRST_ROWS = 256
-SPARE = 8  # times as many rows as jobs: so many are given back
 OF_SHARE = ("procs", "left", "since", "resume", "start", "harvests", "place")  # the columns of Share
 GONE = ClusterJob("", 0, 0, 0, paired=False)  # in the rows of jobs that have left
 # What a start changes of a queued job, whatever it was before.
@@ -40,7 +39,7 @@ class Rows:
         self._row: dict[JobId, int] = {}
         self._job: list[ClusterJob] = []  # by row, as submitted; some have left
         self._curves: dict[JobId, slice] = {}  # of jobs that have told theirs: their entries in `speeds` and `costs`
-        self._use(make_state(settings, FIRST_ROWS, told(()), log=0))
+        self._use(make_state(settings, room(), told(()), log=0))
 
     def _use(self, state: Fluid) -> None:
         self.state, self.machine = state, state.machine[0]
@@ -144,7 +143,7 @@ class Rows:
 
     def tidy(self) -> None:
         """Give back the rows of jobs that have left, once they are most of all."""
-        if len(self.state.jobs) > max(FIRST_ROWS, SPARE * len(self._row)):
+        if is_sparse(len(self.state.jobs), len(self._row)):
             self._renew()
 
     def _renew(self) -> None:
@@ -154,7 +153,7 @@ class Rows:
         self._job = [self._job[row] for row in kept.tolist()]
         now_at = np.full(len(records) + 1, NONE, np.int64)  # where each row is afterwards; the last entry is for NONE
         now_at[kept] = np.arange(len(kept))
-        state = make_state(self._settings, max(FIRST_ROWS, 2 * len(kept)), Curves(old.speeds, old.costs), log=0)
+        state = make_state(self._settings, room(len(kept)), Curves(old.speeds, old.costs), log=0)
         state.jobs[: len(kept)] = records[kept]
         state.machine[:] = old.machine
         machine = state.machine[0]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.base import is_sparse, room
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.sizes import Sizes
 from cosched_papers.molding.future import Expected
@@ -45,10 +46,6 @@ RULES = {
 
 NO_TIMES: Ints = np.zeros(0, np.int64)
 HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}
-
-
-FIRST_ROWS = 256
-SPARE = 8  # times as many rows as jobs: so many are given back
 GONE = Molded("", 1, 1, 0, None, 1, 1)  # in the rows of jobs that have left
 
 
@@ -138,8 +135,8 @@ class Machine:
 
     def _renew(self, jobs: Sequence[Molded]) -> None:
         """Make rows for these jobs alone, and room for as many more."""
-        rows, self._entries = max(FIRST_ROWS, 2 * len(jobs)), _entries(jobs)
-        self._state = make_state(self._settings, jobs, rows, max(FIRST_ROWS, 2 * self._entries))
+        rows, self._entries = room(len(jobs)), _entries(jobs)
+        self._state = make_state(self._settings, jobs, rows, room(self._entries))
         self._jobs, self._row = list(jobs), {job.id: row for row, job in enumerate(jobs)}
         self._queued = np.zeros(rows, np.bool_)  # by row
         self._beside()
@@ -165,7 +162,7 @@ class Machine:
         """A job has left."""
         self.queue(job, queued=False)
         self._jobs[self._row.pop(job)] = GONE
-        if len(self._state.jobs) > max(FIRST_ROWS, SPARE * len(self._row)):
+        if is_sparse(len(self._state.jobs), len(self._row)):
             self._tidy()
 
     def _tidy(self, *more: Molded) -> None:

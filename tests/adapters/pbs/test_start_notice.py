@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched_adapters.pbs.start_notice import FROM_ORDER_TO_JOB, StartNotice
+from cosched_adapters.pbs.manager import FROM_ORDER_TO_JOB, StartNotice
 
 
 def test_it_is_the_most_before_the_first_call_and_never_more() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from cosched.core.allocation import Malleable, Table
 from cosched.core.job import JobState
+from cosched.core.scheduling import base
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched_papers.fluid import rows
 from cosched_papers.fluid.cluster import FluidCluster
 from cosched_papers.fluid.machine import FluidTrace
 from cosched_papers.fluid.settings import FluidSettings
@@ -107,8 +107,8 @@ def test_jobs_that_have_told_agree_with_the_slow_model(seed, policy):
 @pytest.mark.parametrize("policy", HARVESTING)
 def test_jobs_that_tell_while_they_run_agree_with_the_slow_model(seed, policy, monkeypatch):
     if seed % 2:  # rows of jobs that have left are given back at once
-        monkeypatch.setattr(rows, "FIRST_ROWS", 1)
-        monkeypatch.setattr(rows, "SPARE", 0)
+        monkeypatch.setattr(base, "FIRST_ROWS", 1)
+        monkeypatch.setattr(base, "SPARE", 0)
     nodes, jobs, rules = random_case(seed, policy)
     tell(Random(f"{seed} {policy}"), jobs, while_running=True)
     driven = Driven(settings(nodes, rules), [replace(job) for job in jobs])

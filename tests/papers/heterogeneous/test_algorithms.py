@@ -9,11 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from cosched_papers.heterogeneous.algorithms import ALGORITHMS
+from cosched_papers.heterogeneous.algorithms import ALGORITHMS, olb
 from cosched_papers.heterogeneous.calls import Call, Placement, total
 from cosched_papers.heterogeneous.genetic import genetic
 from cosched_papers.heterogeneous.greedy import max_min, min_min, pjs, sjs
-from cosched_papers.heterogeneous.sequential import olb
 from cosched_papers.heterogeneous.settings import Algorithm
 from tests.papers.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference

@@ -5,7 +5,7 @@ from statistics import fmean, median
 
 import pytest
 
-from cosched.planning.information.forecasting import GAINS, PREDICTORS, WINDOWS, forecast
+from cosched.planning.information.series import GAINS, PREDICTORS, WINDOWS, forecast
 
 
 def slow(values: list[float]) -> float:

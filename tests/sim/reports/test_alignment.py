@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axis import YAxis
 from matplotlib.figure import Figure
 
-from cosched_sim.reports.figures.alignment import measured_once
+from cosched_sim.reports.figures.figure import measured_once
 
 
 def drawn(panels: int) -> str:

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure as Canvas
 
 import cosched_sim as sim
 from cosched_sim.reports.figures.figure import Figure, write_figure
-from cosched_sim.reports.figures.occupancy import occupancy_figure
-from cosched_sim.reports.figures.replay_figures import replay_figures
+from cosched_sim.reports.figures.replay_figures import occupancy_figure, replay_figures
 from cosched_sim.reports.figures.style import DOMAINS, GROUPS, SCHEMES, STATES
 from cosched_sim.reports.run import Run
 from tests.sim.reports.runs import domain, run_of, without_records

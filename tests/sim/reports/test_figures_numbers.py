@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 import cosched_sim as sim
 from cosched_sim.reports.figures.actions import actions_figure, held_figure
-from cosched_sim.reports.figures.arrivals import arrivals_figure
 from cosched_sim.reports.figures.distributions import slowdown_figure, sync_figure, wait_figure
 from cosched_sim.reports.figures.mates import mates_figure
-from cosched_sim.reports.figures.occupancy import occupancy_figure
-from cosched_sim.reports.figures.queue_length import queue_figure
+from cosched_sim.reports.figures.replay_figures import arrivals_figure, occupancy_figure, queue_figure
 from cosched_sim.reports.figures.who_waits import who_waits_figure
 from cosched_sim.reports.run import Run
 from tests.sim.reports.runs import domain, run_of, tables

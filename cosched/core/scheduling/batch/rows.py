@@ -14,6 +14,7 @@ import numpy as np
 
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.base import room
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.core.scheduling.primitives import occupancy, ordering
@@ -21,8 +22,6 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import QUEUE, Tables, new_tables
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
-
-FIRST_ROWS = 256
 
 
 class Rows:
@@ -37,7 +36,7 @@ class Rows:
         self.wanted_early: set[JobId] = set()  # asked for before they came
         self.pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
         self._enqueue = direct(ordering.enqueue)
-        self._make(FIRST_ROWS)
+        self._make(room())
 
     def _make(self, rows: int) -> None:
         partitions = self._settings.partitions
@@ -96,7 +95,7 @@ class Rows:
         self.wanted_early.update(job for job, row in self.row.items() if wanted[row])
         self.row.clear()
         self.job.clear()
-        self._make(max(FIRST_ROWS, 2 * len(jobs)))
+        self._make(room(len(jobs)))
         self.record["released_at"], self.record["boosted"] = released_at, boosted
         for job in jobs:
             self._add(job)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import matplotlib
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 from PIL import Image
 
-from cosched_sim.reports.figures.alignment import measured_once
 from cosched_sim.reports.figures.style import INK, SVG_FONTS, rc
 from cosched_sim.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars
 
+_MEASURE = "_get_tick_boxes_siblings"  # of Axis; for each axis it measures the ticks of all that are aligned with it
 PNG_DPI = 150
 _TITLE_HEIGHT, _TITLE_LEFT, _TITLE_SIZE = 0.3, 0.08, 11  # inches, inches, points
-
 # Left out, since these would differ with the time of day and the version of the library.
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -143,3 +145,25 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
 def _write(path: Path, content: bytes) -> None:
     with replacing(path) as stream:
         stream.write(content)
+
+
+@contextmanager
+def measured_once() -> Iterator[None]:
+    """In the block, Matplotlib measures aligned axes anew only when one of them has moved, or has other limits."""
+    measure: Any = getattr(Axis, _MEASURE)
+    last: dict[str, tuple[Any, Any]] = {}
+
+    def measured(axis: Any, renderer: Any) -> Any:
+        name = axis._get_axis_name()
+        group = axis.get_figure(root=False)._align_label_groups.get(name)
+        aligned = sorted(group.get_siblings(axis.axes), key=id) if group is not None else []
+        if len(aligned) < 2:
+            return measure(axis, renderer)
+        places = [(axes, axes.get_position().bounds, axes.viewLim.bounds) for axes in aligned]
+        present = renderer, axis.get_figure(root=True).dpi, places
+        if name not in last or last[name][0] != present:
+            last[name] = present, measure(axis, renderer)
+        return last[name][1]
+
+    with patch.object(Axis, _MEASURE, measured):
+        yield

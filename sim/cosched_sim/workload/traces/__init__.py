@@ -11,12 +11,12 @@ from cosched.schedulers.column import Column
 from cosched.words.errors import InputError
 from cosched_sim.workload.jobs import TraceLog
 from cosched_sim.workload.log_options import PLAIN, LogOptions
-from cosched_sim.workload.traces.accounting import read_accounting
+from cosched_sim.workload.traces.accounting import LINE_START, read_accounting
 from cosched_sim.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message
-from cosched_sim.workload.traces.detection import detected
 from cosched_sim.workload.traces.notes import Notes
-from cosched_sim.workload.traces.opening import StrPath, read_blocks, source_name
-from cosched_sim.workload.traces.sacct import read_sacct
+from cosched_sim.workload.traces.opening import Block, StrPath, read_blocks, source_name
+from cosched_sim.workload.traces.sacct import SEPARATORS, header_separator, is_id_column, read_sacct
+from cosched_sim.workload.traces.sacct_json import looks_like_json
 from cosched_sim.workload.traces.shaping import (
     cut,
     load_factor,
@@ -26,10 +26,12 @@ from cosched_sim.workload.traces.shaping import (
     shift,
     with_estimates,
 )
-from cosched_sim.workload.traces.swf import read_swf
+from cosched_sim.workload.traces.swf import COLUMNS, read_swf
 from cosched_sim.workload.traces.swf_writer import write_swf
-from cosched_sim.workload.traces.table import read_table
+from cosched_sim.workload.traces.table import NO_HEADER, read_table
+from cosched_sim.workload.traces.values import is_number
 
+_FEWEST = 3  # columns of a log
 __all__ = [
     "FORMATS",
     "REASONS",
@@ -48,7 +50,6 @@ __all__ = [
     "with_estimates",
     "write_swf",
 ]
-
 FORMATS: Mapping[str, Callable[..., TraceLog]] = MappingProxyType(
     {"swf": read_swf, "accounting": read_accounting, "sacct": read_sacct, "csv": read_table}
 )
@@ -86,3 +87,39 @@ def read_trace(
                 raise InputError(name, option, f"is for logs of {' and '.join(formats)}; this one is {found}")
         columns = {"more": more, "implied": implied} if found == "csv" else {}
         return FORMATS[found](lines, name, options=options, notes=notes, **columns)
+
+
+def detected(blocks: Sequence[Block], options: LogOptions, notes: Notes) -> str:
+    """Return the format of the first line that is not blank; InputError if it is none, or one that is not read here.
+
+    Lines before it that `notes` take as bad ones become empty.
+    """
+    for first, lines in blocks:
+        for place, text in enumerate(lines):
+            if not text or text.isspace():
+                continue
+            try:
+                return _format(text, options)
+            except ValueError as error:
+                notes.bad(InputError(notes.source, first + place, str(error)))
+                lines[place] = ""
+    raise InputError(notes.source, None, "no jobs: the file is empty")
+
+
+def _format(text: str, options: LogOptions) -> str:
+    if options.columns:
+        return "sacct" if any(map(is_id_column, options.columns)) else "csv"
+    if LINE_START.match(text):
+        return "accounting"
+    if looks_like_json(text) or header_separator(text) is not None:
+        return "sacct"
+    cells = text.split()
+    if text.lstrip().startswith(";") or len(cells) == len(COLUMNS) or is_number(cells[0]):
+        return "swf"
+    if any(map(is_id_column, cells)):
+        raise ValueError("sacct in columns of fixed width: write it with `sacct --parsable2`")
+    if text.count(SEPARATORS[0]) >= _FEWEST - 1:
+        raise ValueError(NO_HEADER)
+    if "," in text:
+        return "csv"
+    raise ValueError("not in a format that can be read here (swf, accounting, sacct, csv)")
