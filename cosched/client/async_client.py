@@ -12,8 +12,7 @@ import grpc
 from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts, Feed
 from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
-from cosched.client.client import TIMEOUT
-from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
+from cosched.client.client import Connected
 from cosched.client.domains import Nodes
 from cosched.client.events import Event
 from cosched.client.explanations import Explanation
@@ -34,22 +33,10 @@ def _asks(make: Callable[_P, Call[Answer]]) -> Callable[Concatenate[AsyncClient,
     return calls.method_of(make, ask)
 
 
-class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
+class AsyncClient(Connected, AbstractAsyncContextManager["AsyncClient"]):
     """One policy domain, for its users and operators; see Client. Create it while an event loop runs."""
 
-    def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
-        """See Client."""
-        self.server = server_address(server)
-        self._tls = chosen_tls(self.server, tls)
-        self._timeout = timeout
-        self._channel = open_channel(grpc.aio, self.server, self._tls)
-        self._methods = calls.methods(self._channel)
-
-    @classmethod
-    def of(cls, domain: str, *, timeout: float = TIMEOUT) -> AsyncClient:
-        """Connect to the domain of this name; see Client.of."""
-        address, tls = of_domain(domain)
-        return cls(address, timeout=timeout, tls=tls)
+    _calling = grpc.aio
 
     async def close(self) -> None:
         """Close the connection."""

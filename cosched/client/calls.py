@@ -20,7 +20,7 @@ from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
-from cosched.client.terms import make_terms
+from cosched.client.terms import Span, length, length_if, make_terms
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.schedulers.column import LEAST_NODES
 from cosched.v1 import domain_pb2 as wire
@@ -39,7 +39,6 @@ from cosched.validation.pair_names import ALLOWED, is_pair_name
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs
 UNNAMED_GROUP = "members, windows and an instant need the name of their group"
-Span = float | timedelta  # seconds
 Windows = Mapping[str, tuple[Span, Span]]
 NO_WINDOWS: Windows = MappingProxyType({})
 Instant = float | datetime  # seconds since 1970
@@ -140,9 +139,8 @@ def submit(
         adoptable=adoptable,
         terms=make_terms(ends_with, fail_together, if_requeued, together_for),
         in_place_of=None if in_place_of is None else job_ref(in_place_of),
+        time_limit=length_if(time_limit),
     )
-    if time_limit is not None:
-        request.time_limit.FromTimedelta(_timedelta(time_limit))
     if mate is not None or pair is not None:
         request.mates.append(mate_name(mate, pair, pair_domain))
     if group is not None:
@@ -213,11 +211,7 @@ def drain(expected: float | timedelta | None = None, *, settle: float | timedelt
     `expected`: the likely length in whole seconds (default: an hour); peers wait that long. `settle`: how long jobs
     that hold now may go on (default: 30 s). Returns at once; `domain().drain.waits_for` lists jobs that still hold.
     """
-    request = wire.DrainDomainRequest(request_id=request_id())
-    if expected is not None:
-        request.expected.FromTimedelta(_timedelta(expected))
-    if settle is not None:
-        request.settle.FromTimedelta(_timedelta(settle))
+    request = wire.DrainDomainRequest(request_id=request_id(), expected=length_if(expected), settle=length_if(settle))
     return Call("DrainDomain", request, _domain)
 
 
@@ -272,9 +266,8 @@ def usage(by: str = "user", since: float | timedelta | None = None) -> Call[list
     `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
     """
     [chosen] = enums([by], USAGE_BY, "USAGE_BY_")
-    request = usage_pb2.ListUsageRequest(by=chosen)
-    if since is not None:
-        request.since.FromDatetime(datetime.now(UTC) - _timedelta(since))
+    begin = None if since is None else datetime.now(UTC) - length(since)
+    request = usage_pb2.ListUsageRequest(by=chosen, since=begin)
     return Call("ListUsage", request, lambda answer: list(map(Usage, answer.usages)))
 
 
@@ -287,9 +280,7 @@ def quote_start(
     nodes: int = 1, *, time_limit: Span | None = None, columns: Mapping[str, str] | None = None
 ) -> Call[StartQuote]:
     """Return when a job would start that were submitted now without a mate; nothing is promised."""
-    request = machines_pb2.QuoteStartRequest(nodes=nodes, columns=columns or {})
-    if time_limit is not None:
-        request.time_limit.FromTimedelta(_timedelta(time_limit))
+    request = machines_pb2.QuoteStartRequest(nodes=nodes, columns=columns or {}, time_limit=length_if(time_limit))
     return Call("QuoteStart", request, StartQuote)
 
 
@@ -364,13 +355,10 @@ def group_name(
 
 
 def _window(group: str, domain: str, window: tuple[Span, Span]) -> Window:
-    first, last = map(_timedelta, window)
+    first, last = map(length, window)
     if first.microseconds or last.microseconds:
         raise ValueError(f"group {group}: the window of {domain!r} is not of whole seconds")
-    message = Window(domain=domain)
-    message.earliest.FromTimedelta(first)
-    message.latest.FromTimedelta(last)
-    return message
+    return Window(domain=domain, earliest=first, latest=last)
 
 
 def _job(answer: Any) -> Job:
@@ -394,10 +382,6 @@ def _script(script: str | bytes | Path) -> bytes:
     if script and "\n" not in script and not script.startswith("#!"):
         raise ValueError(f"{script!r} is not a script; if it is the name of a file, give a Path")
     return script.encode()
-
-
-def _timedelta(time: Span) -> timedelta:
-    return time if isinstance(time, timedelta) else timedelta(seconds=time)
 
 
 def enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[str]:

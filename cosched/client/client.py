@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import grpc
 
@@ -34,13 +34,10 @@ def _asks(make: Callable[_P, Call[Answer]]) -> Callable[Concatenate[Client, _P],
     return calls.method_of(make, ask)
 
 
-class Client(AbstractContextManager["Client"]):
-    """One policy domain, for its users and operators.
+class Connected:
+    """The connection of a client, in the library's way of calling, `_calling`."""
 
-    A call that gets no answer is repeated a few times. Calls that change something carry an id, so the domain
-    recognises a repetition and changes nothing twice. All methods raise ClientError (Unreachable if there was no
-    answer), and ValueError for impossible arguments. A job is given as a Job, as "DOMAIN:ID" or by its id alone.
-    """
+    _calling: ClassVar[Any] = grpc
 
     def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
         """Connect to `server`, `unix:PATH` or `HOST:PORT`.
@@ -53,17 +50,26 @@ class Client(AbstractContextManager["Client"]):
         self.server = server_address(server)
         self._tls = chosen_tls(self.server, tls)
         self._timeout = timeout
-        self._channel = open_channel(grpc, self.server, self._tls)
+        self._channel = open_channel(self._calling, self.server, self._tls)
         self._methods = calls.methods(self._channel)
 
     @classmethod
-    def of(cls, domain: str, *, timeout: float = TIMEOUT) -> Client:
+    def of(cls, domain: str, *, timeout: float = TIMEOUT) -> Self:
         """Connect to the domain of this name, where COSCHED_DOMAINS or client.toml has it, or /run/cosched.
 
         ValueError if its address is not known.
         """
         address, tls = of_domain(domain)
         return cls(address, timeout=timeout, tls=tls)
+
+
+class Client(Connected, AbstractContextManager["Client"]):
+    """One policy domain, for its users and operators.
+
+    A call that gets no answer is repeated a few times. Calls that change something carry an id, so the domain
+    recognises a repetition and changes nothing twice. All methods raise ClientError (Unreachable if there was no
+    answer), and ValueError for impossible arguments. A job is given as a Job, as "DOMAIN:ID" or by its id alone.
+    """
 
     def close(self) -> None:
         """Close the connection."""

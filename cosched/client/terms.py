@@ -11,6 +11,7 @@ from cosched.v1 import job_pb2
 from cosched.validation.durations import span
 
 IF_REQUEUED = words(job_pb2.IfRequeued, "IF_REQUEUED_")
+Span = float | timedelta  # seconds
 _THEN = {None: "is queued again", "continue": "runs on", "requeue": "is queued again", "end": "is cancelled"}
 
 
@@ -39,7 +40,7 @@ class Terms(View[job_pb2.Terms]):
 
 
 def make_terms(
-    ends_with: Sequence[str], fail_together: bool, if_requeued: str | None, together_for: float | timedelta | None
+    ends_with: Sequence[str], fail_together: bool, if_requeued: str | None, together_for: Span | None
 ) -> job_pb2.Terms | None:
     """Return the message; None: nothing is said. ValueError: there is no such choice."""
     if not (ends_with or fail_together or if_requeued is not None or together_for is not None):
@@ -47,8 +48,16 @@ def make_terms(
     if if_requeued is not None and if_requeued not in IF_REQUEUED.values():
         raise ValueError(f"{if_requeued!r} is not one of {', '.join(IF_REQUEUED.values())}")
     choice = None if if_requeued is None else f"IF_REQUEUED_{if_requeued.upper()}"
-    terms = job_pb2.Terms(ends_with=ends_with, fail_together=fail_together, if_requeued=choice)
-    if together_for is not None:
-        within = together_for if isinstance(together_for, timedelta) else timedelta(seconds=together_for)
-        terms.together_for.FromTimedelta(within)
-    return terms
+    return job_pb2.Terms(
+        ends_with=ends_with, fail_together=fail_together, if_requeued=choice, together_for=length_if(together_for)
+    )
+
+
+def length(time: Span) -> timedelta:
+    """Return a length of time that a caller has given."""
+    return time if isinstance(time, timedelta) else timedelta(seconds=time)
+
+
+def length_if(time: Span | None) -> timedelta | None:
+    """Return a length of time, if the caller has given one."""
+    return None if time is None else length(time)
