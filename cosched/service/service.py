@@ -11,11 +11,9 @@ import logging
 import signal
 from collections.abc import Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
@@ -37,7 +35,6 @@ from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
 from cosched.service.domain.charges import Accounts
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.presence import stopped
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.ending import ended_by, watch_scheduler
@@ -54,9 +51,9 @@ from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.gaps import Gaps
+from cosched.service.peers.greeting import Greeting
 from cosched.service.peers.linking import Coupled
 from cosched.service.peers.mate_looks import MateLooks
-from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.choosing import choosing_of
 from cosched.service.planning.estimates import Estimates
@@ -76,19 +73,11 @@ from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.wire.callers import powerful_elsewhere
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2
-from cosched.v1.coscheduling_pb2 import (
-    PRESENCE_DRAINING,
-    PRESENCE_LEAVING,
-    PRESENCE_SERVING,
-    Presence,
-    TellPresenceRequest,
-)
 from cosched_adapters.batch_system import BatchSystem
 from cosched_adapters.loading import ResourceManager
 
 ASK_AGAIN = 1.0  # seconds between attempts to reach a peer that does not answer
 FIRST_BEAT = 2  # seconds
-GOODBYE = 1.0  # second at most, for all peers together
 TIDY = 60.0  # seconds
 IDLE = 60
 ESTIMATE = 60.0
@@ -110,6 +99,7 @@ class Service:
         self._busy_at = 0
         self._starting = Starting(self.name, self._stop)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._greeting: Greeting
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT. InputError or StoreError if this is impossible; RuntimeError after a fault."""
@@ -124,7 +114,7 @@ class Service:
                 return
             look_from_now_on()  # a search among what is loaded takes up to a tenth of a second
             self._serving = True
-            self._tell_peers()
+            self._greeting.tell()
             systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")
             _LOG.info("serving %s on %s", self.name, self.address)
             await self._stop.wait()
@@ -133,7 +123,8 @@ class Service:
             _LOG.info("stopping")
             if self._failure is not None:
                 self.requests.abandon()
-            await self._say_goodbye()
+            await self._listeners.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+            await self._greeting.say_goodbye()
         if self._failure is not None:
             raise RuntimeError(ended_by(self._failure, self._ours)) from self._failure
         if self._starting.moved:
@@ -220,14 +211,19 @@ class Service:
         timeout = float(configuration.coscheduling.peer_timeout)
         peers = replay.peers if replay else PeerClients
         self.peers = peers(
-            self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.presence.answers
-        )
+            self.name, configuration.peers, timeout, credentials, lambda view: self._greeting.changed(view),
+            self.domain.presence.answers,
+        )  # fmt: skip
         most = float(configuration.coscheduling.max_clock_offset)
         self._agreed = AgreedStart(
             kind.start_lead, self.peers.clock_offset, most, waits=kind.waits, peer_waits=self.peers.waits_for_starts
         )
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
+        self._greeting = Greeting(
+            self.domain, self.peers, self.announcer, configuration.coscheduling, self.metrics, self._task,
+            lambda: self._serving, conductor=self._paced,
+        )  # fmt: skip
         coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")
         parts = ServiceParts(
             self.domain, self.announcer, self._agreed, coupled, tasks, configuration.job_environment(),
@@ -313,11 +309,11 @@ class Service:
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling_settings().peer_grace and section.peers:
-            every("peers away", ASK_AGAIN, self._look_for_peers)
+            every("peers away", ASK_AGAIN, self._greeting.look_for_absent)
         if section.coscheduling.heartbeat_interval and section.peers:
-            every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
+            every("heartbeat", section.coscheduling.heartbeat_interval, self._greeting.beat)
             # Soon, so that the offsets of clocks are known; not at once, since peers may be starting too.
-            self.timers.set("first heartbeat", self.clock.now() + FIRST_BEAT, self._beat)
+            self.timers.set("first heartbeat", self.clock.now() + FIRST_BEAT, self._greeting.beat)
 
     def _tell_users(self, manager: ResourceManager) -> None:
         if isinstance(manager, BatchSystem) and manager.tell_interval:
@@ -342,7 +338,7 @@ class Service:
         return Served(
             Serving(
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
-                self.views, self.reads, self.watchers, self.about, self._tell_peers,
+                self.views, self.reads, self.watchers, self.about, self._greeting.tell,
                 self._looks.look if self._looks is not None else nobody_looks,
             ),
             lambda identify: CoschedulingApi(
@@ -357,7 +353,7 @@ class Service:
             ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
-                self._clock_ahead, self.explaining, self.queue,
+                self._greeting.clock_ahead, self.explaining, self.queue,
             ),
             self.peers,
             self._replay.lockstep if self._replay is not None else None,
@@ -375,29 +371,6 @@ class Service:
         kind = self.configuration.manager.kind
         section = self.configuration.coscheduling
         return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views(), section)
-
-    def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
-        """Tell these peers (None: all) that this domain is up, and whether it drains."""
-        names = self._peer_names if peers is None else peers
-        if not self._paced:
-            timeout = float(self.configuration.coscheduling.peer_timeout)
-            self._task(self.peers.tell(self._presence(PRESENCE_SERVING), names, timeout))
-
-    async def _say_goodbye(self) -> None:
-        """Tell reachable peers that this domain stops, and when it will be back if that is known."""
-        await self._listeners.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        there = [view.name for view in self.peers.views() if view.state == cluster_pb2.PEER_STATE_REACHABLE]
-        if not self._paced:
-            await self.peers.tell(self._presence(PRESENCE_LEAVING), there, GOODBYE)
-
-    def _presence(self, presence: Presence) -> TellPresenceRequest:
-        drain = self.domain.draining.present
-        if drain is None:
-            return TellPresenceRequest(domain=self.name, presence=presence)
-        if presence == PRESENCE_SERVING:
-            presence = PRESENCE_DRAINING
-        expected = Duration(seconds=max(0, drain.until - self.clock.now()))
-        return TellPresenceRequest(domain=self.name, presence=presence, expected=expected)
 
     def problem(self) -> str | None:
         """Return why the service is not healthy; None if it is."""
@@ -419,34 +392,7 @@ class Service:
             _LOG.info("no jobs for %d s: the next command starts this service again", patience)
             self._stop.set()
 
-    def _beat(self) -> None:
-        self._task(self.peers.beat())
-
-    def _look_for_peers(self) -> None:
-        if expected := self.domain.presence.expected():
-            self._task(self.peers.beat(expected))
-
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)  # the loop alone would let it be garbage-collected
         task.add_done_callback(self._tasks.discard)
-
-    def _peer_changed(self, view: PeerView) -> None:
-        up = view.state == cluster_pb2.PEER_STATE_REACHABLE
-        self.metrics.peer_up(view.name).set(up)
-        self.metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
-        state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
-        if up:
-            self.announcer.hurry(view.name)
-        at, by = self.domain.presence.stopped(view.name)
-        why = view.problem if at is None or up else f"it {stopped(at, by)}"
-        level = logging.INFO if up or at is not None else logging.WARNING
-        _LOG.log(level, "peer %s is %s%s", view.name, state, f": {why}" if why else "")
-        if up and self._serving:
-            self._tell_peers([view.name])
-        if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
-            self._beat()  # its clock's offset is not known yet
-
-    def _clock_ahead(self, peer: Domain) -> timedelta:
-        offset = self.peers.clock_offset(peer)
-        return timedelta(seconds=offset.ahead if offset is not None else 0)
