@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -19,6 +20,22 @@ SHORT = 0.2  # seconds that a job runs
 SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
 OTHER = named_mate("eureka", mate="17")
 SAID = ((False, False), (True, False), (True, True))  # whether a job may be adopted, and is held
+
+
+@asynccontextmanager
+async def offering(
+    world: World, *, nodes: int = 2, seconds: float = 600.0, account: str = "", **settings: object
+) -> AsyncIterator[tuple[Reporting[BatchSystem], str]]:
+    """Return a service's view, and a job with a mate that is offered; `settings`: see `serving`."""
+    async with serving(world, **settings) as service:
+        job = await world.submit(nodes=nodes, seconds=seconds, account=account)
+        await service.told(job, "Offered")
+        yield service, job
+
+
+async def fill(world: World) -> None:
+    """Let a job without a mate run on all nodes."""
+    await becomes(world, await world.submit(nodes=NODES, pair=None), "running")
 
 
 async def test_a_job_that_names_no_mate_starts_by_itself_and_is_not_reported(world: World) -> None:
@@ -42,15 +59,13 @@ async def test_a_job_appears_and_is_offered_with_its_nodes(world: World) -> None
 
 
 async def test_a_job_is_offered_with_the_account_that_it_is_charged_to(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit(account="climate")
-        await service.told(job, "Offered")
+    async with offering(world, account="climate") as (service, job):
         assert service.last(job).account == "climate"
 
 
 async def test_places_in_the_queue_are_told_where_the_order_is_known(world: World) -> None:
     async with serving(world) as service:
-        await becomes(world, await world.submit(nodes=NODES, pair=None), "running")
+        await fill(world)
         jobs = [await world.submit(nodes=NODES, pair=pair) for pair in ("p", None, "r")]
         assert await service.manager.look()
         told = service.manager.outlooks()
@@ -71,9 +86,7 @@ async def test_an_offered_job_waits_on_its_nodes_and_others_run_beside_it(world:
 
 
 async def test_it_starts_by_our_word(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit(seconds=SHORT)
-        await service.told(job, "Offered")
+    async with offering(world, seconds=SHORT) as (service, job):
         assert await service.manager.start(job)
         await service.told(job, "Ended")
         end = service.last(job)
@@ -82,9 +95,7 @@ async def test_it_starts_by_our_word(world: World) -> None:
 
 
 async def test_it_starts_at_an_instant_and_not_before(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         lead = service.manager.start_lead
         at = time.time() + 1 + lead
         assert await service.manager.start(job, at)
@@ -94,8 +105,7 @@ async def test_it_starts_at_an_instant_and_not_before(world: World) -> None:
 
 async def test_what_is_not_offered_cannot_be_started(world: World) -> None:
     async with serving(world) as service:
-        blocker = await world.submit(nodes=NODES, pair=None)
-        await becomes(world, blocker, "running")
+        await fill(world)
         job = await world.submit()
         await service.manager.look()
         await service.told(job, "Appeared")
@@ -105,9 +115,7 @@ async def test_what_is_not_offered_cannot_be_started(world: World) -> None:
 
 
 async def test_a_job_that_yields_lets_the_next_one_run_and_comes_again(world: World) -> None:
-    async with serving(world, backoff=1) as service:
-        job = await world.submit(nodes=NODES)
-        await service.told(job, "Offered")
+    async with offering(world, nodes=NODES, backoff=1) as (service, job):
         other = await world.submit(nodes=NODES, seconds=SHORT, pair=None)
         assert await service.manager.give_back(job)
         await becomes(world, other, "running", "ended")
@@ -115,9 +123,7 @@ async def test_a_job_that_yields_lets_the_next_one_run_and_comes_again(world: Wo
 
 
 async def test_a_job_that_has_yielded_is_not_offered_before_its_time_unless_hastened(world: World) -> None:
-    async with serving(world, backoff=3600) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world, backoff=3600) as (service, job):
         assert await service.manager.give_back(job)
         await service.manager.look()
         assert service.of(job) == ["Appeared", "Offered"]
@@ -126,9 +132,7 @@ async def test_a_job_that_has_yielded_is_not_offered_before_its_time_unless_hast
 
 
 async def test_a_hold_that_ends_by_force_lets_others_go_first(world: World) -> None:
-    async with serving(world, backoff=3600) as service:
-        job = await world.submit(nodes=NODES)
-        await service.told(job, "Offered")
+    async with offering(world, nodes=NODES, backoff=3600) as (service, job):
         other = await world.submit(nodes=NODES, seconds=SHORT, pair=None)
         assert await service.manager.release(job)
         await becomes(world, other, "running", "ended")
@@ -136,9 +140,7 @@ async def test_a_hold_that_ends_by_force_lets_others_go_first(world: World) -> N
 
 
 async def test_an_order_for_an_earlier_offer_changes_nothing(world: World) -> None:
-    async with serving(world, backoff=1) as service:
-        job = await world.submit(nodes=NODES)
-        await service.told(job, "Offered")
+    async with offering(world, nodes=NODES, backoff=1) as (service, job):
         first = service.last(job).number
         assert await service.manager.give_back(job, offer=first)
         await service.told(job, "Offered", "Offered")
@@ -155,9 +157,7 @@ async def test_an_order_for_an_earlier_offer_changes_nothing(world: World) -> No
 
 
 async def test_a_try_tells_the_number_of_the_offer(world: World) -> None:
-    async with serving(world, backoff=3600) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world, backoff=3600) as (service, job):
         first = service.last(job).number
         assert await service.manager.try_start(job, 0.3) == first
         assert await service.manager.give_back(job, offer=first)
@@ -169,8 +169,7 @@ async def test_a_try_tells_the_number_of_the_offer(world: World) -> None:
 
 async def test_a_try_ends_with_its_patience(world: World) -> None:
     async with serving(world) as service:
-        blocker = await world.submit(nodes=NODES, pair=None)
-        await becomes(world, blocker, "running")
+        await fill(world)
         job = await world.submit()
         await service.manager.look()
         assert not await service.manager.try_start(job, 0.3)
@@ -178,9 +177,7 @@ async def test_a_try_ends_with_its_patience(world: World) -> None:
 
 
 async def test_a_try_that_succeeds_is_not_reported_as_an_offer(world: World) -> None:
-    async with serving(world, backoff=3600) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world, backoff=3600) as (service, job):
         assert await service.manager.give_back(job)
         assert await service.manager.try_start(job, 120)
         assert service.of(job) == ["Appeared", "Offered"]
@@ -193,8 +190,7 @@ async def test_a_try_that_succeeds_is_not_reported_as_an_offer(world: World) -> 
 async def test_a_job_may_be_cancelled_in_each_state(world: World, state: str, by: str) -> None:
     async with serving(world) as service:
         if state == "queued":
-            blocker = await world.submit(nodes=NODES, pair=None)
-            await becomes(world, blocker, "running")
+            await fill(world)
         job = await world.submit()
         await service.manager.look()
         await service.told(job, *{"queued": ["Appeared"]}.get(state, ["Appeared", "Offered"]))
@@ -222,9 +218,8 @@ async def test_a_job_that_takes_the_place_of_one_that_its_user_has_deleted_appea
 
 
 async def test_the_next_service_goes_on_with_an_offered_job(world: World) -> None:
-    async with serving(world) as first:
-        job = await world.submit()
-        await first.told(job, "Offered")
+    async with offering(world) as (_, job):
+        pass
     async with serving(world) as second:
         assert not second.found[job].running
         await second.told(job, "Offered")
@@ -249,9 +244,7 @@ async def test_the_next_service_finds_what_runs_and_what_has_ended(world: World)
 
 
 async def test_a_running_job_that_is_queued_again_is_withdrawn(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         assert await service.manager.start(job)
         await becomes(world, job, "running")
         await service.manager.look()
@@ -261,9 +254,7 @@ async def test_a_running_job_that_is_queued_again_is_withdrawn(world: World) -> 
 
 
 async def test_a_running_job_is_queued_again_by_our_order_which_may_be_repeated(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         assert await service.manager.start(job)
         await becomes(world, job, "running")
         await service.manager.look()
@@ -277,9 +268,7 @@ async def test_a_running_job_is_queued_again_by_our_order_which_may_be_repeated(
 
 
 async def test_a_job_that_loses_nodes_that_are_kept_for_it_is_withdrawn_and_offered_again(world: World) -> None:
-    async with serving(world, poll_interval=1) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world, poll_interval=1) as (service, job):
         await asyncio.sleep(SETTLED)
         try:
             await world.lose_nodes(job)
@@ -293,9 +282,7 @@ async def test_a_job_that_loses_nodes_that_are_kept_for_it_is_withdrawn_and_offe
 
 
 async def test_an_offer_is_reported_once_however_often_the_system_asks(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         for _ in range(3):
             await becomes(world, await world.submit(seconds=SHORT, pair=None), "ended")
             await service.manager.look()
@@ -318,8 +305,7 @@ async def test_a_job_that_comes_while_the_service_is_away_waits_for_the_next_one
 @pytest.mark.parametrize("other", [OTHER, named_group("g", ("eureka", "polaris"))], ids=["mate", "group"])
 async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World, other: Named) -> None:
     async with serving(world) as service:
-        blocker = await world.submit(nodes=NODES, pair=None)
-        await becomes(world, blocker, "running")
+        await fill(world)
         job = await world.submit(pair=None)
         mate = await world.submit()
         await service.manager.look()
@@ -346,8 +332,7 @@ async def test_orders_about_jobs_that_nobody_knows(world: World) -> None:
 
 async def test_a_job_is_given_a_mate_if_what_it_says_of_itself_allows_that(world: World) -> None:
     async with serving(world) as service:
-        blocker = await world.submit(nodes=NODES, pair=None)
-        await becomes(world, blocker, "running")
+        await fill(world)
         lone = [await world.submit(pair=None, adoptable=adoptable, held=held) for adoptable, held in SAID]
         mate = await world.submit()
         await service.manager.look()
@@ -370,9 +355,7 @@ async def kill(world: World, job: str) -> None:
 
 
 async def test_a_hold_outlives_the_batch_system(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         await kill(world, job)
         assert not await service.manager.look()
         await world.revive()
@@ -380,9 +363,7 @@ async def test_a_hold_outlives_the_batch_system(world: World) -> None:
 
 
 async def test_a_start_that_is_ordered_while_the_system_is_away_comes_when_it_is_back(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         await kill(world, job)
         starting = asyncio.create_task(service.manager.start(job))
         await asyncio.sleep(0.5)
@@ -393,9 +374,7 @@ async def test_a_start_that_is_ordered_while_the_system_is_away_comes_when_it_is
 
 
 async def test_an_order_to_cancel_while_the_system_is_away_fails_or_is_carried_out(world: World) -> None:
-    async with serving(world) as service:
-        job = await world.submit()
-        await service.told(job, "Offered")
+    async with offering(world) as (service, job):
         await kill(world, job)
         with suppress(ManagerError):
             await service.manager.cancel(job)
