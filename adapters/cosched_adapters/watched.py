@@ -81,11 +81,9 @@ class WatchedQueue(ABC, Generic[Job]):
 
     @property
     def nodes(self) -> int:
-        """See the protocol."""
         return self._nodes
 
     async def reports(self) -> AsyncIterator[BatchReport]:
-        """See the protocol."""
         while True:
             report = await self._reports.get()
             yield report
@@ -98,11 +96,9 @@ class WatchedQueue(ABC, Generic[Job]):
         return answered
 
     def looked_at(self) -> float | None:
-        """See the protocol."""
         return self._watch.seen_at
 
     def outlooks(self) -> Mapping[str, JobOutlook]:
-        """See the protocol."""
         return self._register.outlooks()
 
     async def set_task_variables(self, job_id: str, finding: Mapping[str, str]) -> None:
@@ -122,12 +118,10 @@ class WatchedQueue(ABC, Generic[Job]):
         return await self._give_back(job, self.others_turn, offer)
 
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        """See the protocol."""
         limit = self._common.try_patience if patience is None else patience
         return await self._register.wait_for_offer(self._of(job_id), limit, lambda: self.hasten(job_id))
 
     async def forget(self, job_id: str) -> None:
-        """See the protocol."""
         self._register.forget(job_id)
 
     async def _stop(self, listener: Listener) -> None:

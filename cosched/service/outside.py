@@ -70,7 +70,6 @@ class ServiceOutside:
     # Calls
 
     def call(self, call: Call) -> None:
-        """See the protocol."""
         if isinstance(call.request, TellMember):
             self._news.tell(call)
         else:
@@ -115,7 +114,6 @@ class ServiceOutside:
         """
 
     def answer(self, answer: Answer) -> None:
-        """See the protocol."""
         self._domain.questions.late_answers.tell(answer)
 
     # Jobs
@@ -131,7 +129,6 @@ class ServiceOutside:
     # Timers
 
     def wake_at(self, moment: float) -> None:
-        """See the protocol."""
         if moment != self._wakes_at:
             self._wakes_at = moment
             self._timers.set("wake", moment, self._wake)
@@ -153,7 +150,6 @@ class ServiceOutside:
         )
 
     def awaits(self, job: JobId) -> None:
-        """See the protocol."""
         if self._patience is not None:
             awaited, handle = self._patience
             if awaited == job and not handle.cancelled() and handle.when() > self._loop.time():
@@ -162,7 +158,6 @@ class ServiceOutside:
         self._patience = job, self._loop.call_later(PATIENCE, self._domain.go_on, job)
 
     def look_again(self, at: int, in_vain: int) -> None:
-        """See the protocol."""
         look_at = _spread(at, 2 ** min(in_vain, MAX_DOUBLINGS))
         if self._look_at is None or look_at < self._look_at:
             self._look_at = look_at
@@ -175,20 +170,17 @@ class ServiceOutside:
     # News
 
     def happened(self, events: Sequence[EventRecord]) -> None:
-        """See the protocol."""
         self._watchers.tell(events)
         for job in over(events):
             self.tasks.run(self._runner.forget(job))
 
     def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
-        """See the protocol."""
         if self._durability is None:
             act()
         else:
             self._durability.when_durable(commit, act, hurry=hurry)
 
     def stalled(self, problem: str) -> None:
-        """See the protocol."""
         if problem != self._stalled:  # log it once, not at each attempt
             self._stalled = problem
             _LOG.error("stalled: %s; nothing is answered until it can be written", problem)
@@ -200,7 +192,6 @@ class ServiceOutside:
             _LOG.warning("the database can be written again")
 
     def broken(self, error: BaseException) -> None:
-        """See the protocol."""
         self._fail(error)
 
 

@@ -127,7 +127,6 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         await until_it_answers(lambda: self._engine.put_off(job.job_id, until))
 
     async def requeue(self, job_id: str) -> None:
-        """See the protocol."""
         job = self._of(job_id)
         if job.phase is Phase.RUNNING:
             try:

@@ -136,7 +136,6 @@ class PbsManager(PbsQueue):
         return True
 
     async def requeue(self, job_id: str) -> None:
-        """See the protocol."""
         job = self._of(job_id)
         for row in await self._pbs.details([job_id]):
             if row.state in ("R", "S") and not row.rerunnable:

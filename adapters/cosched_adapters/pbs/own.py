@@ -75,22 +75,18 @@ class OwnPbs(Pbs):
         self.gates: Gates[GatedJob]
 
     async def queue(self) -> list[JobRow]:
-        """See Pbs."""
         rows = [self._own(row) for row in await super().queue()]
         seen = {row.job_id for row in rows}
         self._turns = {job: turn for job, turn in self._turns.items() if job in seen}
         return rows
 
     async def details(self, jobs: Sequence[str]) -> list[JobRow]:
-        """See Pbs."""
         return [self._own(row) for row in await super().details(jobs)]
 
     async def history(self) -> list[JobRow]:
-        """See Pbs."""
         return [self._own(row) for row in await super().history()]
 
     async def offer_of(self, job_id: str, said: Said) -> GatedJob | None:
-        """See GatedSystem."""
         row = next(iter(await super().details([job_id])), None)
         if row is None or row.state != "R" or said.turn < self._turns.get(job_id, 0):
             return None
@@ -99,7 +95,6 @@ class OwnPbs(Pbs):
         return GatedJob(job_id, said.turn, self._own(row))
 
     async def requeue(self, job_id: str) -> None:
-        """See GatedSystem."""
         raise MustHoldError(f"job {job_id} cannot yield: {ONLY_HOLDS}")
 
     def _own(self, row: JobRow) -> JobRow:
@@ -185,7 +180,6 @@ class OwnPbsManager(PbsQueue):
         return self._all_known()
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
-        """See the protocol."""
         job = self._register.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED or not self._gates.start(job_id, at, job.finding):
             return False
@@ -198,7 +192,6 @@ class OwnPbsManager(PbsQueue):
         raise MustHoldError(f"job {job.job_id} cannot yield: {ONLY_HOLDS}")
 
     async def requeue(self, job_id: str) -> None:
-        """See the protocol."""
         raise NoRequeueError(f"job {self._of(job_id).job_id} runs on: PBS lets only operators queue it again")
 
     async def hasten(self, job_id: str) -> None:

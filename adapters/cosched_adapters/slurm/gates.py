@@ -39,15 +39,12 @@ class OwnSlurm(Slurm):
         self.gates: SlurmGates
 
     async def queue(self) -> list[JobRow]:
-        """See Slurm."""
         return [self._own(row) for row in await super().queue()]
 
     async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
-        """See Slurm."""
         return [self._own(row) for row in await super().details(job_ids)]
 
     async def offer_of(self, job_id: str, said: Said) -> Offer | None:
-        """See GatedSystem."""
         row = next(iter(await self.details([job_id])), None)
         if row is None or row.restarts != said.turn or row.state != "CONFIGURING":
             return None
@@ -70,7 +67,6 @@ class SlurmGates(Gates[Offer]):
     def __init__(
         self, settings: SlurmSettings, slurm: OwnSlurm, *, jobs: Callable[[], Collection[str]], **on: Any
     ) -> None:
-        """See Gates."""
         super().__init__(settings, slurm, jobs=jobs, **on)
         self._saved: dict[str, int] = {}  # jobs that are queued again since their gates were killed, and in which turn
         self._lost: set[str] = set()  # jobs that Slurm does not queue again

@@ -45,7 +45,6 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
     async def ReachBoundary(
         self, request: adaptive_pb2.ReachBoundaryRequest, context: Context
     ) -> adaptive_pb2.ReachBoundaryResponse:
-        """See the protocol."""
         record = self._own_job(self._identify(context), request.job)
         job, sizing = str(record.id), self._sizing(record)
         if not 0 <= request.acknowledged <= sizing.generation:
@@ -63,7 +62,6 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
     async def TellPredictions(
         self, request: adaptive_pb2.TellPredictionsRequest, context: Context
     ) -> adaptive_pb2.TellPredictionsResponse:
-        """See the protocol."""
         record = self._own_job(self._identify(context), request.job)
         self._sizing(record)
         told = checked_predictions(request.predictions, least_of(record), record.nodes)

@@ -126,7 +126,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     @answered
     async def TellMembers(self, request: wire.TellMembersRequest, context: Context) -> wire.TellMembersResponse:
-        """See the protocol."""
         peer, news = read_news(request, self.domain.name)
         self.check_peer(self._identify(context), peer)
         questions = self.domain.questions
@@ -139,14 +138,12 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     @answered
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
-        """See the protocol."""
         received = time.time()
         groups, waits = self.domain.scheduler.capabilities.groups, self._agreed.waits
         return write_clock(received, time.time(), takes_groups=groups, waits=waits)
 
     @answered
     async def TellPresence(self, request: wire.TellPresenceRequest, context: Context) -> wire.TellPresenceResponse:
-        """See the protocol."""
         peer = check_domain("domain", request.domain)
         self.check_peer(self._identify(context), peer)
         self._hear(peer, request)

@@ -127,7 +127,6 @@ class Launches(Work[LauncherOrder, Report]):
     # Orders
 
     async def carry_out(self, order: LauncherOrder) -> None:
-        """See Work."""
         match order:
             case Start():
                 await self._start(order)
@@ -293,7 +292,6 @@ class Launches(Work[LauncherOrder, Report]):
     # Reports
 
     def hear(self, report: Report) -> None:
-        """See Work."""
         match report:
             case Started():
                 self._began(report)

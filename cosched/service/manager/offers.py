@@ -101,7 +101,6 @@ class Offers(Work[SystemOrder, BatchReport]):
     # Orders
 
     async def carry_out(self, order: SystemOrder) -> None:
-        """See Work."""
         match order:
             case Start():
                 await self._start(order)
@@ -183,13 +182,11 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._jobs.tried(order.job, offer)
 
     async def cancel(self, job: JobId) -> None:
-        """See Work."""
         await self._system.cancel(job)
 
     # Reports
 
     def hear(self, report: BatchReport) -> None:
-        """See Work."""
         jobs = self._jobs
         match report:
             case Appeared():

@@ -67,7 +67,6 @@ class PageApi(PageServiceServicer):
     async def DescribeJobs(
         self, request: page_pb2.DescribeJobsRequest, context: Context
     ) -> page_pb2.DescribeJobsResponse:
-        """See the protocol."""
         peer = check_domain("domain", request.domain)
         caller = self._identify(context)
         self._check_peer(caller, peer)

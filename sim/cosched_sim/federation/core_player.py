@@ -34,7 +34,7 @@ from cosched_sim.workload.jobs import UNKNOWN
 
 
 class CorePlayer:
-    """The player of the domain `name`, whose jobs come from a trace; a job's id is its name there."""
+    """The player (see `Player`) of the domain `name`, whose jobs come from a trace; a job's id is its name there."""
 
     def __init__(
         self,
@@ -89,7 +89,6 @@ class CorePlayer:
 
     @property
     def next(self) -> int | None:
-        """See the protocol."""
         return at if (at := self._next()) < NEVER else None
 
     def _next(self) -> int:
@@ -98,23 +97,19 @@ class CorePlayer:
         return at if own is None or own > at else own
 
     def has_timer(self, now: int) -> bool:
-        """See the protocol."""
         return now in (self._timers.next(), self._script.next())
 
     @property
     def has_submissions(self) -> bool:
-        """See the protocol."""
         return self._next_submission < NEVER
 
     @property
     def has_jobs(self) -> bool:
-        """See the protocol."""
         return self.has_submissions or self._runs.next_end < NEVER or self._script.next() < NEVER
 
     # Steps
 
     def go_on(self, now: int, until: int) -> Advanced:
-        """See the protocol."""
         self._timers_fired, link = False, self._link
         while True:
             self._enter(now)
@@ -133,11 +128,9 @@ class CorePlayer:
             now = after
 
     def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:  # noqa: ARG002
-        """See the protocol."""
         return self.advance(now, (Phase.ITERATIONS,))
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
-        """See the protocol."""
         self._enter(now)
         for phase in phases:
             self._phases[phase]()
@@ -392,7 +385,6 @@ class CorePlayer:
     # Results
 
     def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
-        """See the protocol."""
         jobs = in_columns(self._outcome(job.name) for job in self._jobs[: self._submitted])
         had = self._runs.allocations(now) if self._elastic else None
         if had is not None and not self.scheduler.capabilities.allocates:
