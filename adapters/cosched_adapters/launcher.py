@@ -167,13 +167,13 @@ class PlayingLauncher(Launcher, Protocol):
         """
 
     def play(self, job_id: str, allocation: Allocation) -> None:
-        """A job that was launched has this from now on."""
+        """Note that a job that was launched has this from now on."""
 
     def requeue(self, job_id: str, *, keeps_work: bool) -> None:
         """A job that was launched waits again, and is forgotten. `keeps_work`: it will go on where it is now."""
 
     def begins_anew(self, job_id: str) -> None:
-        """A running job is queued again, but not by preemption: its last start counts."""
+        """Note that a running job is queued again, but not by preemption: its last start counts."""
 
     def stop(self, job_id: str, *, completed: bool) -> None:
         """End a job before its time, in lock-step; it may have never run."""

@@ -70,7 +70,7 @@ class SharedTime:
         return number == self._get(_COME)
 
     def news_comes(self) -> None:
-        """The next news comes now."""
+        """Note that the next news comes now."""
         self._set(_COME, self._get(_COME) + 1)
 
     def _get(self, place: int) -> int:

@@ -214,7 +214,7 @@ def _scope() -> list[str]:
 
 
 def _was_killed(log: Path) -> bool:
-    """Whether the service that wrote this log last did not stop by itself, nor with its host."""
+    """Return whether the service that wrote this log last did not stop by itself, nor with its host."""
     if not log.exists() or log.stat().st_mtime < time.time() - time.clock_gettime(time.CLOCK_BOOTTIME):
         return False
     said = _since(log, max(0, log.stat().st_size - _TAIL))
@@ -228,7 +228,7 @@ def _since(log: Path, before: int) -> str:
 
 
 def lives(process: int) -> bool:
-    """Whether a process has not ended; one that has, and that nobody has waited for, does not count."""
+    """Return whether a process has not ended; one that has, and that nobody has waited for, does not count."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

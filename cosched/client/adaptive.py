@@ -133,7 +133,7 @@ class AdaptiveJob:
 
     @contextmanager
     def _unless_unreachable(self) -> Iterator[None]:
-        """What is called in here changes nothing if the domain does not answer; ClientError if it refuses."""
+        """Let what is called in here change nothing if the domain does not answer; ClientError if it refuses."""
         self.problem = ""
         try:
             yield

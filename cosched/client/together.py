@@ -84,12 +84,12 @@ class _Plan:
         self._at = at
 
     def named(self, place: int) -> dict[str, Any]:
-        """How the job at this place names the others."""
+        """Return how the job at this place names the others."""
         others = [*self._domains[:place], *self._domains[place + 1 :]]
         return {"group": self._group, "members": others, "windows": self._windows, "at": self._at}
 
     def failed(self, place: int, error: ClientError, undone: Sequence[str]) -> NotSubmitted:
-        """The job at this place was not taken; `undone` tells what became of those before it."""
+        """Return the error that the job at this place was not taken; `undone` tells what became of those before it."""
         domain = self._domains[place]
         unknown = f"; {domain} may have taken its job of {self._group} all the same: cancel it there"
         after = f"; {'; '.join(undone)}" if undone else "; nothing was submitted"

@@ -175,7 +175,7 @@ def _saving_alone() -> Iterator[None]:
 
 
 def kernels_are_compiled(run_all: Callable[[], None]) -> bool:
-    """Whether the cache has all kernels that `run_all` calls, for this installation and this processor."""
+    """Return whether the cache has all kernels that `run_all` calls, for this installation and this processor."""
     return os.path.exists(_marked(run_all))
 
 
@@ -230,7 +230,7 @@ def _temporary() -> str:
 
 
 def _can_be_written(folder: str) -> bool:
-    """Whether the folder can be used; it is made if it is not there."""
+    """Return whether the folder can be used; it is made if it is not there."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError:
@@ -239,7 +239,7 @@ def _can_be_written(folder: str) -> bool:
 
 
 def _is_private(folder: str) -> bool:
-    """Whether only this user can change what is in the folder; it is made if it is not there."""
+    """Return whether only this user can change what is in the folder; it is made if it is not there."""
     try:
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700)

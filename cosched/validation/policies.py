@@ -70,7 +70,7 @@ _KEPT: list[Any] = []  # what is at the addresses
 
 
 def _harmless(policy: str, score: Score) -> Score:
-    """A job that the function fails for is the last one; the first failure is told."""
+    """Put a job that the function fails for last; tell the first failure."""
     told: list[Exception] = []
 
     def score_or_none(wait: float, requested: float, nodes: float) -> float:

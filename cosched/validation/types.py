@@ -46,7 +46,7 @@ def _node_pool(value: str) -> str:
 
 
 def _group_size(value: object) -> object:
-    """A number of members, or two with a hyphen between them, as the range of all that are allowed."""
+    """Return a number of members, or two with a hyphen between them, as the range of all that are allowed."""
     if isinstance(value, range):
         return value
     least, _, most = str(_no_bool(value)).partition("-")

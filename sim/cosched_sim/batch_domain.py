@@ -68,7 +68,7 @@ class BatchDomain:
         self.cluster.release(row, now)
 
     def requeue(self, job: int, now: int) -> None:
-        """A running job, which is known by its row in the workload, loses its nodes and is queued again."""
+        """Note that a running job, which is known by its row in the workload, loses its nodes and is queued again."""
         row = self.cluster.first + job
         record = self.cluster.tables.jobs[row]
         self.runs.setdefault(job, []).append((int(record["start"]), now))

@@ -111,15 +111,15 @@ class World:
     # What happens to paired jobs
 
     def submitted(self, domain: int, row: int) -> None:
-        """A job was submitted."""
+        """Note that a job was submitted."""
         self.feed(domain, Submitted(self.job_id[row], self._named[row]))
 
     def ended(self, domain: int, row: int) -> None:
-        """A job ended."""
+        """Note that a job ended."""
         self.feed(domain, Finished(self.job_id[row], JobState.COMPLETED))
 
     def ready(self, domain: int, row: int) -> None:
-        """A job is ready: afterwards it runs, holds or is passed over."""
+        """Note that a job is ready: afterwards it runs, holds or is passed over."""
         if row in self._questions.others and self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
@@ -128,7 +128,7 @@ class World:
             self.deliver()
 
     def meet(self, domain: int) -> None:
-        """A domain that meets iterates until nothing changes."""
+        """Let a domain that meets iterate until nothing changes."""
         scheduler = self.schedulers[domain]
         assert isinstance(scheduler, MeetingDomain)
         while (turn := scheduler.cluster.meet(self.now)) is not None:
@@ -291,7 +291,7 @@ class World:
             self.link.deliver(self.now, self.index)
 
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
-        """What a domain is told by a peer, or its own rules tell it to do."""
+        """Act on what a peer, or its own rules, tell a domain."""
         self.now, here = now, self.index[domain]
         if isinstance(told, CancelJob | EndRun):
             self.clusters[here].interrupt()  # its jobs come and go

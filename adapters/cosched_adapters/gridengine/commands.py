@@ -62,22 +62,22 @@ class Record:
 
 
 def states() -> list[str]:
-    """The states of all jobs that have not ended."""
+    """Return the states of all jobs that have not ended."""
     return ["qstat", "-xml", "-u", "*"]
 
 
 def details(job: str = "*") -> list[str]:
-    """What is known of a job; of all. After a crash of the qmaster its XML is not well-formed."""
+    """Return what is known of a job; of all. After a crash of the qmaster its XML is not well-formed."""
     return ["qstat", "-j", job]
 
 
 def slots() -> list[str]:
-    """The slots of all queues."""
+    """Return the slots of all queues."""
     return ["qstat", "-g", "c"]
 
 
 def accounting(job: str) -> list[str]:
-    """What a job's runs were."""
+    """Return what a job's runs were."""
     return ["qacct", "-j", job]
 
 

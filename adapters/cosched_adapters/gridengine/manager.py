@@ -189,7 +189,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._tasks.begin(self._asked(gate))
 
     async def _asked(self, gate: Gate) -> None:
-        """A prolog asks: what its job names now counts."""
+        """Note that a prolog asks: what its job names now counts."""
         row = await until_it_answers(lambda: self._engine.job(gate.job_id))
         while row is not None and row.words and not self._register.knows(gate.job_id) and gate.waits:
             await self._watch.fresh()
@@ -222,7 +222,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
                 self._ending(job.job_id)
 
     def _ending(self, job_id: str) -> None:
-        """A job is about to be gone: look until it is."""
+        """Note that a job is about to be gone: look until it is."""
         job = self._register.jobs.get(job_id)
         if job is not None and not job.ending:
             job.ending = True
@@ -236,7 +236,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         job.ending = False
 
     async def _miss(self, job: BatchJob) -> None:
-        """A job is not in the queue any more."""
+        """Note that a job is not in the queue any more."""
         if job.phase is not Phase.RUNNING and not job.run:
             self._register.note_end(job, never_ran(job.job_id))
             return

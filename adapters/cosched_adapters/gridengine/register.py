@@ -48,7 +48,7 @@ class Register(register.Register[BatchJob]):
         self._drop_unseen(seen, began)
 
     def knows(self, job_id: str) -> bool:
-        """Whether a look has found this job."""
+        """Return whether a look has found this job."""
         return job_id in self.jobs or job_id in self._others or job_id in self._refused
 
     def learn(self, row: JobRow) -> BatchJob | None:

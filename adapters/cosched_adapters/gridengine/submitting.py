@@ -55,7 +55,7 @@ def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
 
 
 def _names_mate(job_id: str) -> bool:
-    """Whether the job names a mate, perhaps by a line of its script: Grid Engine has read that."""
+    """Return whether the job names a mate, perhaps by a line of its script: Grid Engine has read that."""
     shown = subprocess.run(commands.details(job_id), capture_output=True, check=False, env=dict(os.environ))
     rows = commands.parse_details(shown.stdout) if shown.returncode == 0 else []
     return any(row.words.keys() - {ADOPTABLE} for row in rows)

@@ -93,7 +93,7 @@ def whole(data: dict[str, object], key: str, least: int = 0, most: int = 1 << 62
 
 
 def whole_or_none(data: dict[str, object], key: str) -> int | None:
-    """The same, or None."""
+    """Return the same, or None."""
     return None if data.get(key) is None else whole(data, key)
 
 
@@ -106,7 +106,7 @@ def text(data: dict[str, object], key: str, most: int = 1 << 16) -> str:
 
 
 def text_or_none(data: dict[str, object], key: str) -> str | None:
-    """The same, or None."""
+    """Return the same, or None."""
     return None if data.get(key) is None else text(data, key)
 
 

@@ -95,7 +95,7 @@ class CpuLimits:
         return str(group), 0
 
     def change(self, job_id: str, slots: Sequence[int]) -> None:
-        """A running job has these slots from now on; by nice it keeps what it began with. OSError."""
+        """Note that a running job has these slots from now on; by nice it keeps what it began with. OSError."""
         if self._folder is not None:
             _set_quota(self._folder / job_id, sum(self._percent[slot] for slot in slots))
 

@@ -228,7 +228,7 @@ class Gates(Generic[Offer]):
                 self._park(job, offer.restarts)
 
     def _is_dead(self, job: str) -> bool:
-        """Whether a gate that waited was killed: nobody has its file locked any more. That is shown later."""
+        """Return whether a gate that waited was killed: nobody has its file locked any more. That is shown later."""
         if (said := self._said.get(job)) is None or not said.locked:
             return False
         try:

@@ -95,7 +95,7 @@ def queue() -> list[str]:
 
 
 def history(*job: str) -> list[str]:
-    """A job (none given: all), also if it has ended."""
+    """Return a job (none given: all), also if it has ended."""
     return ["qstat", "-x", "-f", "-F", "json", *job]
 
 
@@ -155,7 +155,7 @@ def show_server() -> list[str]:
 
 
 def listed(kind: str, name: str = "") -> list[str]:
-    """One object of the server, or all of a kind."""
+    """Return one object of the server, or all of a kind."""
     return ["qmgr", "-c", f"list {kind} {name}".rstrip()]
 
 

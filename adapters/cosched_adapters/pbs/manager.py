@@ -213,7 +213,7 @@ class PbsManager(PbsQueue):
             self._tasks.begin(self._look_at(job_id))
 
     async def _look_at(self, job_id: str) -> None:
-        """A job has ended, as the hook says: look at this one; PBS may not have written it down yet."""
+        """Note that a job has ended, as the hook says: look at this one; PBS may not have written it down yet."""
         try:
             rows = await self._pbs.details([job_id])
         except ManagerError:
@@ -240,7 +240,7 @@ class PbsManager(PbsQueue):
             self._held.free(job)
 
     def _withdraw(self, job: BatchJob) -> None:
-        """A job has lost what was kept for it."""
+        """Note that a job has lost what was kept for it."""
         self._held.free(job)
         self._register.withdraw(job)
 

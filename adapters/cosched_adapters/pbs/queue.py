@@ -72,6 +72,6 @@ class PbsQueue(WatchedQueue[BatchJob], BatchSystem):
         return rows, began
 
     def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
-        """A job is not in the queue any more."""
+        """Note that a job is not in the queue any more."""
         if row is None or row.state == "F":
             self._register.note_end(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))

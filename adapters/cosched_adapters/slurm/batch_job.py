@@ -39,7 +39,7 @@ class BatchJob(batch_job.BatchJob):
 
 
 def can_name(row: JobRow) -> bool:
-    """Whether a job can be given a mate now."""
+    """Return whether a job can be given a mate now."""
     return stage(row.state) is Stage.QUEUED and row.array is None and not row.is_part
 
 

@@ -92,7 +92,7 @@ class SlurmGates(Gates[Offer]):
         return True
 
     def _was_silent(self, row: JobRow) -> bool:
-        """Whether a job had a gate that was killed before it could say a word."""
+        """Return whether a job had a gate that was killed before it could say a word."""
         try:
             named = row.job_id in self._jobs() or find(row.comment or "") is not None
         except CommentError:

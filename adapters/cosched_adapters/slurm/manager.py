@@ -342,7 +342,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         self._tell_freed()
 
     def _tell_freed(self) -> None:
-        """A job has ended, with or without a mate, or we have looked at the queue."""
+        """Note that a job has ended, with or without a mate, or we have looked at the queue."""
         if self._slots:
             self._reports.put_nowait(Freed())
 

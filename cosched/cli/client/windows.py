@@ -195,7 +195,7 @@ def instant_of_all(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> int | None:
 
 
 def _end_together(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> Windows:
-    """The longest job starts at the common instant, each other one so much later as it is shorter."""
+    """Start the longest job at the common instant, each other one so much later as it is shorter."""
     for domain, asked in jobs:
         if asked["time_limit"] is None:
             raise InputError("--end-together", None, f"needs the --time of each job, and that of {domain} has none")

@@ -71,7 +71,7 @@ class Waiting:
         self.check()
 
     def possible(self, job: str) -> list[Callable[[str], None]]:
-        """What may happen to a job."""
+        """Return what may happen to a job."""
         state, grouping = self.states[job], isinstance(self.scheduler, GroupScheduler)
         if state is QUEUED:
             if self.scheduler.awaited == job:  # it may be earlier
@@ -196,7 +196,7 @@ class Waiting:
     # Slots
 
     def quote(self, job: str) -> int | None:
-        """A question changes nothing."""
+        """Check that a question changes nothing."""
         before = self.scheduler.job(job), self.scheduler.used(), self.scheduler.free
         at = self.meeting.quote(Quote(job, self.now + self.random.randint(0, 9)), self.now).at
         assert (self.scheduler.job(job), self.scheduler.used(), self.scheduler.free) == before
@@ -235,7 +235,7 @@ class Waiting:
     # Restarts
 
     def restart(self) -> None:
-        """What is kept of all jobs is all that the next life knows; and it decides as the one that goes on."""
+        """Check that what is kept of all jobs is enough for the next life, which decides as the one that goes on."""
         old, self.scheduler = self.scheduler, self.subject.open()
         self.scheduler.recall(plain(old.kept_of_domain()))
         self.scheduler.enter(self.now)
@@ -258,7 +258,7 @@ class Waiting:
                 self.slots.pop(job, None)
 
     def decided(self, scheduler: OpenScheduler) -> list[object]:
-        """What it does in an iteration, and then knows of its jobs. Every other job that is ready starts."""
+        """Return what it does in an iteration, and then knows of its jobs. Every other job that is ready starts."""
         scheduler.reschedule()
         done: list[object] = []
         while (turn := scheduler.next(self.now)) is not None:
@@ -302,7 +302,7 @@ class Waiting:
         return max((sum(n for start, end, n in spans if start <= at < end) for at, _, _ in spans), default=0)
 
     def check_starts(self) -> None:
-        """An owner's share of starts before their turn is never more than allowed, also over a restart."""
+        """Check that an owner's share of starts before their turn is never more than allowed, also over a restart."""
         by_owner = self.scheduler.starts.by_owner(self.now).values()
         assert sum(starts.started for starts in by_owner) in (self.started, 0)
         for starts in by_owner:

@@ -59,7 +59,7 @@ class SchedulerBase:
         self.iteration.reschedule()
 
     def take_orders(self) -> Sequence[Order]:
-        """There is nobody to tell."""
+        """Return none: there is nobody to tell."""
         return ()
 
     def take_changed(self) -> Sequence[JobId]:

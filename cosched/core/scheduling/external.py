@@ -47,7 +47,7 @@ class ExternalScheduler(SchedulerBase):
         return orders
 
     def take_changed(self) -> tuple[()]:
-        """All is told."""
+        """Return none: all is told."""
         return ()
 
     @property
@@ -58,7 +58,7 @@ class ExternalScheduler(SchedulerBase):
     # What it offers
 
     def note_offer(self, job: JobId, number: int) -> None:
-        """The batch system offers a job, by this number. Orders that end the offer name the number.
+        """Note that the batch system offers a job, by this number. Orders that end the offer name the number.
 
         Such an order leaves later, and by then the job may have another offer.
         """
@@ -66,7 +66,7 @@ class ExternalScheduler(SchedulerBase):
             self._numbers[job] = number
 
     def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
-        """The batch system has chosen a queued job and its nodes: it is the next, unless others come first.
+        """Note that the batch system has chosen a queued job and its nodes: it is the next, unless others come first.
 
         At its slot a job waits until that is claimed.
         """
@@ -89,7 +89,7 @@ class ExternalScheduler(SchedulerBase):
 
     @contextmanager
     def favouring(self, jobs: Collection[JobId]) -> Iterator[None]:
-        """In this block these jobs come before other paired ones."""
+        """Let these jobs come before other paired ones in this block."""
         self._favoured.update(jobs)
         try:
             yield
@@ -99,7 +99,7 @@ class ExternalScheduler(SchedulerBase):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """The batch system has this job. A try that is under way was of an earlier job with this id."""
+        """Note that the batch system has this job. A try that is under way was of an earlier job with this id."""
         self.trying.pop(job.id, None)
         self.jobs[job.id] = job
         self.meeting.submit(job.id)
@@ -112,13 +112,13 @@ class ExternalScheduler(SchedulerBase):
         return job in self.jobs
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
-        """The job has ended."""
+        """Note that the job has ended."""
         del self.jobs[job]
         self.meeting.leave(job)
         self._numbers.pop(job, None)
 
     def fits(self, nodes: int) -> bool:  # noqa: ARG002
-        """The batch system judges that."""
+        """Return true: the batch system judges that."""
         return True
 
     def rounded(self, nodes: int) -> int:
@@ -128,13 +128,13 @@ class ExternalScheduler(SchedulerBase):
     # What becomes of them
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """The job has nodes and starts."""
+        """Note that the job has nodes and starts."""
         self.put(job, JobState.RUNNING)
         self.meeting.start(job, now)
         return self.has_from(job, now)
 
     def has(self, job: JobId) -> Allocation:
-        """What the batch system offers."""
+        """Return what the batch system offers."""
         return Allocation(self.jobs[job].nodes)
 
     def has_from(self, job: JobId, start: int) -> Allocation:
@@ -143,15 +143,15 @@ class ExternalScheduler(SchedulerBase):
         return Allocation(known.nodes, start, start + known.requested if known.requested else FOREVER)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
-        """The job keeps its nodes: the batch system waits."""
+        """Note that the job keeps its nodes: the batch system waits."""
         self.put(job, JobState.HOLDING)
 
     def ask_again(self, job: JobId) -> None:
-        """A holding job is ready again, on its nodes."""
+        """Note that a holding job is ready again, on its nodes."""
         self.put(job, JobState.READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """The job gives its nodes back."""
+        """Note that the job gives its nodes back."""
         self.jobs[job] = replace(self.jobs[job], state=JobState.QUEUED, passed_over=now + 1)
         self.orders.append(Yield(job, boost, self._numbers.get(job, 0)))
         self.meeting.pass_over(job)
@@ -162,16 +162,16 @@ class ExternalScheduler(SchedulerBase):
         self.orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
-        """The batch system has chosen another size for a job."""
+        """Note that the batch system has chosen another size for a job."""
         self.jobs[job] = replace(self.jobs[job], nodes=nodes)
 
     def requeue(self, job: JobId) -> None:
-        """The batch system has taken the job's nodes."""
+        """Note that the batch system has taken the job's nodes."""
         self.put(job, JobState.QUEUED)
         self.meeting.aside.pop(job, None)
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> None:  # noqa: ARG002
-        """The batch system is asked to offer the queued job; what comes of it is told later."""
+        """Ask the batch system to offer the queued job; what comes of it is told later."""
         self.jobs[job] = replace(self.jobs[job], wanted_until=wanted_until)
         self.trying[job] = tried = Try(job, wanted_until, start_at)
         self.orders.append(tried)
@@ -185,12 +185,12 @@ class ExternalScheduler(SchedulerBase):
         return None
 
     def keep(self, job: JobId) -> None:
-        """The batch system offers a job that `try_ready` has asked for: it keeps its nodes."""
+        """Note that the batch system offers a job that `try_ready` has asked for: it keeps its nodes."""
         self.put(job, JobState.READY)
         self.meeting.aside.pop(job, None)
 
     def withdraw(self, job: JobId) -> None:
-        """The batch system has taken the offer of a job back. It may be one that was kept aside."""
+        """Note that the batch system has taken the offer of a job back. It may be one that was kept aside."""
         self.meeting.aside.pop(job, None)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
@@ -218,24 +218,24 @@ class ExternalScheduler(SchedulerBase):
     # Iterations are the batch system's
 
     def enter(self, now: int) -> None:
-        """It is `now`."""
+        """Note that it is `now`."""
 
     def next(self, now: int) -> Ready | MayBeEarlier | None:
         """Return the next job that was offered, or that could be before its slot."""
         return self._offers.popleft() if self._offers else self.meeting.next_turn(now)
 
     def next_event(self, now: int) -> int | None:  # noqa: ARG002
-        """Nothing is due here."""
+        """Return none: nothing is due here."""
         return None
 
     def reschedule(self, job: JobId | None = None) -> None:
-        """The batch system keeps back a job that has yielded, for a while. End that."""
+        """End the time for which the batch system keeps back a job that has yielded."""
         known = self.jobs.get(job) if job is not None else None
         if known is not None and known.state is JobState.QUEUED and known.passed_over:
             self.orders.append(Reschedule(known.id))
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Nobody foresees anything."""
+        """Do nothing: nobody foresees anything."""
 
     def pushed(self, job: JobId) -> int | None:
         return self.jobs[job].kept.get("pushed") if job in self.jobs else None

@@ -53,7 +53,7 @@ class Holder(Protocol):
     orders: list[Order]
 
     def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
-        """The batch system has chosen a queued job and its nodes."""
+        """Note that the batch system has chosen a queued job and its nodes."""
 
     def put(self, job: JobId, state: JobState) -> None:
         """Let a job be in this state."""
@@ -76,13 +76,13 @@ class ExternalMeeting:
     # Jobs in and out
 
     def submit(self, job: JobId) -> None:
-        """What is asked was about an earlier job of this id."""
+        """Note that what is asked was about an earlier job of this id."""
         for kind in (Quote, Book, Claim):
             for for_peer in (False, True):
                 self._asked.pop((job, kind, for_peer), None)
 
     def leave(self, job: JobId) -> None:
-        """The job has ended."""
+        """Note that the job has ended."""
         self.aside.pop(job, None)
         self._turns.pop(job, None)
         self._proposing.discard(job)
@@ -116,7 +116,7 @@ class ExternalMeeting:
         return None
 
     def look_for_earlier(self, now: int) -> None:
-        """Nodes are free again: each job with a slot has a turn, in which an earlier one may be agreed on."""
+        """Note that nodes are free again: each job with a slot has a turn, in which an earlier one may be agreed on."""
         self._turns = dict.fromkeys(job for job in self._scheduler.jobs if self._may_be_earlier(job, now))
 
     def _may_be_earlier(self, job: JobId, now: int) -> bool:
@@ -127,7 +127,7 @@ class ExternalMeeting:
     # What becomes of them
 
     def start(self, job: JobId, now: int) -> None:
-        """A job starts; the batch system takes the slot away by itself."""
+        """Note that a job starts; the batch system takes the slot away by itself."""
         self._scheduler.keep_own(job, "slot", None)
         self.aside.pop(job, None)
         if self.settings.mate_budget:
@@ -135,7 +135,7 @@ class ExternalMeeting:
             self._scheduler.starts.count(known.owner, now, known.kept.get("pushed"))
 
     def pass_over(self, job: JobId) -> None:
-        """A job gives its nodes back."""
+        """Note that a job gives its nodes back."""
         self._scheduler.keep_own(job, "pushed", None)
         self._proposing.discard(job)
 
@@ -151,7 +151,7 @@ class ExternalMeeting:
         return (job for job in jobs if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
-        """A wanted job was offered. `seconds`: by how many it pushes the first job; None: it is its turn."""
+        """Note that a wanted job was offered. `seconds`: by how many it pushes the first job; None: it is its turn."""
         if job in self._scheduler.jobs:
             self._scheduler.keep_own(job, "pushed", seconds)
 
@@ -204,7 +204,7 @@ class ExternalMeeting:
         return self._asked.get(_key(question)) is question
 
     def answered(self, question: SlotOrder, yes: bool) -> None:
-        """What has come of an order for which it waits; it is told to the domain next."""
+        """Note what has come of an order for which it waits; it is told to the domain next."""
         del self._asked[_key(question)]
         known = self._scheduler.jobs.get(question.job)
         if known is None or known.state not in (JobState.QUEUED, JobState.READY):
@@ -217,7 +217,7 @@ class ExternalMeeting:
             self._scheduler.put(known.id, JobState.READY)
 
     def settled(self, job: JobId, now: int) -> None:
-        """The outcome of an order was told: an offer that does not wait for a claim any more is the next."""
+        """Note that the outcome of an order was told: an offer that does not wait for a claim any more is the next."""
         if job in self._scheduler.jobs:
             self._take_back(job, now)
 

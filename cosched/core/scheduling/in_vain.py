@@ -21,7 +21,7 @@ class InVain:
     _until: dict[JobId, int] = field(default_factory=dict)
 
     def count(self, job: JobId, now: int) -> None:
-        """It was in vain, once more."""
+        """Count one more attempt in vain."""
         times = self._times[job] = self._times.get(job, 0) + 1
         pause = 0 if times <= FREE else PAUSE << min(times - FREE - 1, MOST_DOUBLINGS)
         self._until[job] = now + pause
@@ -31,6 +31,6 @@ class InVain:
         return job in self._until and (not asked or now < self._until[job])
 
     def forget(self, job: JobId) -> None:
-        """The job has started or ended, or something about it has changed: it may be in vain no more."""
+        """Note that the job has started or ended, or something about it has changed: it may be in vain no more."""
         self._times.pop(job, None)
         self._until.pop(job, None)

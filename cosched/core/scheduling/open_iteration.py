@@ -65,7 +65,7 @@ class OpenIteration:
         return other
 
     def begin(self, now: int) -> None:
-        """An iteration begins."""
+        """Note that an iteration begins."""
         if not self._late_yield:
             self._since = now
         self._late_yield = False
@@ -87,13 +87,13 @@ class OpenIteration:
         self._scheduler.changed = True
 
     def interrupt(self) -> None:
-        """Something else than an answer happens."""
+        """Note that something else than an answer happens."""
         if self._scheduler.awaited is not None:
             self._scheduler.abandon()
             self._scheduler.changed = True
 
     def change_beside(self, job: JobId) -> None:
-        """An iteration is due, for which one that waits for this job's answer goes on."""
+        """Note that an iteration is due, for which one that waits for this job's answer goes on."""
         if self.offered != job:
             self.interrupt()
         self._scheduler.changed = True
@@ -107,11 +107,11 @@ class OpenIteration:
             self.reschedule()
 
     def ask_again(self, job: JobId) -> None:
-        """A job that holds is ready again: no iteration waits for its answer."""
+        """Note that a job that holds is ready again: no iteration waits for its answer."""
         self._ask_again.add(job)
 
     def forget(self, job: JobId) -> None:
-        """The job asks no more."""
+        """Note that the job asks no more."""
         self._ask_again.discard(job)
 
     def is_late(self, job: JobId) -> bool:
@@ -119,7 +119,7 @@ class OpenIteration:
         return job != self._scheduler.awaited and job not in self._ask_again
 
     def yielded(self, now: int, *, late: bool, alone: bool) -> None:
-        """A job has yielded. `late`: see `is_late`; `alone`: nothing else had changed."""
+        """Note that a job has yielded. `late`: see `is_late`; `alone`: nothing else had changed."""
         self.yielded_at = now
         if late and alone:
             self._late_yield = True
@@ -128,7 +128,7 @@ class OpenIteration:
     # Jobs whose nodes are kept while their groups are asked
 
     def keep(self, job: JobId, *, changed: bool) -> None:
-        """A job was made ready by `try_ready`; `changed`: whether an iteration was due before."""
+        """Note that a job was made ready by `try_ready`; `changed`: whether an iteration was due before."""
         self.interrupt()
         self._scheduler.changed = changed
         self.kept[job] = self._iterations
@@ -141,13 +141,13 @@ class OpenIteration:
             self.yielded_at = job.passed_over - 1
 
     def missed(self, job: JobId) -> bool:
-        """The nodes that were kept for this job are given back. Whether an iteration has run meanwhile."""
+        """Note that this job gives back the nodes kept for it; return whether an iteration has run meanwhile."""
         missed = self.kept.pop(job, self._iterations) != self._iterations
         self.interrupt()
         return missed
 
     def note(self, job: JobId) -> None:
-        """What is kept of a job has changed."""
+        """Note that what is kept of a job has changed."""
         self.have_changed[job] = None
 
     def take_changed(self) -> Sequence[JobId]:

@@ -65,7 +65,7 @@ class PlainJobs:
         return other
 
     def add(self, job: ClusterJob) -> PlainJob:
-        """A job is submitted; after a restart it has its nodes."""
+        """Note that a job is submitted; after a restart it has its nodes."""
         kept = dict(job.kept)
         size, lacks = kept.pop("size", job.nodes), kept.pop("lacks", 0)
         self._submitted += 1
@@ -76,12 +76,12 @@ class PlainJobs:
         return known
 
     def give(self, job: PlainJob, nodes: int) -> None:
-        """The job has so many nodes from now on."""
+        """Note that the job has so many nodes from now on."""
         self.free -= nodes - job.nodes
         job.nodes = nodes
 
     def become(self, job: PlainJob, state: JobState) -> None:
-        """The job is in this state from now on."""
+        """Note that the job is in this state from now on."""
         job.state = state
         if state in WITH_NODES:
             self.busy[job.asked.id] = job

@@ -76,7 +76,7 @@ class Runs:
     histogram: Counter[int] = field(default_factory=Counter)
 
     def add(self, seconds: int) -> None:
-        """One more run."""
+        """Count one more run."""
         self.count += 1
         self.total += seconds
         self.squares += seconds * seconds
@@ -84,7 +84,7 @@ class Runs:
         self.histogram[seconds >> shift << shift] += 1
 
     def include(self, other: Runs) -> None:
-        """All runs of the other, too."""
+        """Count all runs of the other, too."""
         self.count += other.count
         self.total += other.total
         self.squares += other.squares
@@ -199,19 +199,19 @@ class RunTimes:
     # What is learned, and corrected
 
     def learn(self, origin: Origin, seconds: int) -> None:
-        """A run has completed; it took so long."""
+        """Note that a run has completed; it took so long."""
         self._changed_runs.add(origin)
         for runs in self._counted_in(origin):
             runs.add(min(max(seconds, 0), LONGEST))
         self.version += 1
 
     def state(self, pair: Pair, seconds: int) -> None:
-        """The time is to be expected until the next run completes; the runs so far count no more."""
+        """Note that the time is to be expected until the next run completes; the runs so far count no more."""
         self.forget(pair)
         self._stated[pair] = seconds
 
     def replace(self, origin: Origin, runs: Runs) -> None:
-        """These are the runs of this origin, learned elsewhere, instead of those that were known."""
+        """Note that these are the runs of this origin, learned elsewhere, instead of those that were known."""
         known = self._runs.get(origin.pair, {}).get(origin)
         for counted in self._counted_in(origin):
             if known is not None and counted is not known:
@@ -223,7 +223,7 @@ class RunTimes:
         self.version += 1
 
     def forget(self, pair: Pair) -> None:
-        """Nothing is known of the job class on the resource but what the site's file states."""
+        """Note that nothing is known of the job class on the resource but what the site's file states."""
         self._changed_runs.update(self._runs.pop(pair, ()))
         self._changed_stated.add(pair)
         self._stated.pop(pair, None)

@@ -119,7 +119,7 @@ class Scheduler(Protocol):
         """Keep a ready job's nodes; they are expected back at `until`."""
 
     def ask_again(self, job: JobId) -> None:
-        """A holding job is ready again, on its nodes."""
+        """Note that a holding job is ready again, on its nodes."""
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """Take a ready job's nodes back, and pass it over for the rest of this instant; its score is `boost` times."""
@@ -137,7 +137,7 @@ class Scheduler(Protocol):
         """Run an iteration, though an answer may be awaited: something about this job (None: anything) changed."""
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Whether the job waits for a mate. For `try_start`, one that does not is like a job without a mate."""
+        """Note whether the job waits for a mate. For `try_start`, one that does not is like a job without a mate."""
 
 
 @runtime_checkable
@@ -195,7 +195,7 @@ class Meeting(Protocol):
     """
 
     def want(self, job: JobId, wanted: bool) -> None:
-        """Whether a mate has asked for this job, perhaps before its submission. `try_start` asks for it too."""
+        """Note whether a mate has asked for this job, perhaps before its submission. `try_start` asks for it too."""
 
     def quote(self, effect: Quote, now: int) -> Quoted | None:
         """Return the earliest instant at which a queued or ready job fits in the plan; its own slot does not count."""
@@ -247,7 +247,7 @@ class OpenScheduler(Scheduler, Protocol):
         """
 
     def uses(self, job: JobId, nodes: int) -> None:
-        """How many nodes nobody but this running job can have, as its manager says."""
+        """Note how many nodes nobody but this running job can have, as its manager says."""
 
     def kept_free(self) -> int:
         """Return how many nodes are free, and must stay so, for jobs that are ready or hold; of one that lags."""
@@ -259,13 +259,13 @@ class OpenScheduler(Scheduler, Protocol):
         """Return whether it can take up a job with nodes from another kind of scheduler, with what that has kept."""
 
     def submit(self, job: ClusterJob) -> None:
-        """A job is queued, or (after a restart) has the nodes that it had."""
+        """Note that a job is queued, or (after a restart) has the nodes that it had."""
 
     def learn(self, job: JobId, seconds: int) -> None:
-        """A running job, which leaves next, has completed after so many seconds."""
+        """Note that a running job, which leaves next, has completed after so many seconds."""
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
+        """Note that the job ended, or was cancelled, in the final state `how`; its nodes are free."""
 
     def job(self, job: JobId) -> ClusterJob:
         """Return all that is known of a job."""
@@ -288,7 +288,7 @@ class OpenScheduler(Scheduler, Protocol):
         """Return the nodes that a job of this size takes; ValueError if it is larger than the machine."""
 
     def enter(self, now: int) -> None:
-        """It is `now`."""
+        """Note that it is `now`."""
 
     @property
     def awaited(self) -> JobId | None:

@@ -72,7 +72,7 @@ class Steps(NamedTuple):
 
 
 def forget_slot(job: PlainJob) -> None:
-    """Nothing more is kept of a slot."""
+    """Note that nothing more is kept of a slot."""
     job.kept.pop(SLOT, None)
     job.kept.pop(MOVES, None)
 
@@ -90,7 +90,7 @@ class Slots:
         self._as_of = 0  # the instant of these
 
     def renew(self) -> None:
-        """Nodes were given or taken, or a slot has changed."""
+        """Note that nodes were given or taken, or a slot has changed."""
         self._steps = None
 
     def want(self, job: JobId, wanted: bool) -> None:
@@ -105,12 +105,12 @@ class Slots:
         return job.asked.id in self.booked
 
     def submit(self, job: PlainJob) -> None:
-        """A job may have a slot from before a restart."""
+        """Note that a job may have a slot from before a restart."""
         if SLOT in job.kept:
             self.booked[job.asked.id] = job
 
     def drop(self, job: PlainJob) -> None:
-        """The job has no slot any more."""
+        """Note that the job has no slot any more."""
         if self.booked.pop(job.asked.id, None) is not None:
             forget_slot(job)
             self.renew()
@@ -180,7 +180,7 @@ class Slots:
         return None
 
     def _take(self, job: PlainJob, fit: Any, now: int) -> None:
-        """The job is to start there."""
+        """Note that the job is to start there."""
 
     def _is_free_for(self, job: PlainJob) -> bool:
         return self._scheduler.can_start(job)

@@ -24,7 +24,7 @@ class Starts(NamedTuple):
         return Starts(self.started + other.started, self.before_turn + other.before_turn, self.pushed + other.pushed)
 
     def minus(self, other: Starts) -> Starts:
-        """These without the others."""
+        """Return these without the others."""
         return self.plus(Starts(-other.started, -other.before_turn, -other.pushed))
 
 

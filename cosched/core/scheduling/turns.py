@@ -45,36 +45,36 @@ class Turns:
         return other
 
     def renew(self) -> None:
-        """Nodes were given or taken."""
+        """Note that nodes were given or taken."""
         self._given.clear()
 
     # What happens to jobs
 
     def admit(self, job: ClusterJob) -> None:
-        """A job is to be submitted; ValueError if it cannot run here."""
+        """Note that a job is to be submitted; ValueError if it cannot run here."""
 
     def submit(self, job: PlainJob) -> None:
-        """A job is known from now on."""
+        """Note that a job is known from now on."""
 
     def leave(self, job: PlainJob, now: int) -> None:
-        """A job leaves."""
+        """Note that a job leaves."""
 
     def become(self, job: PlainJob) -> None:  # noqa: ARG002
-        """A job is in another state, or has another mate."""
+        """Note that a job is in another state, or has another mate."""
         self.renew()
 
     def queue(self, job: PlainJob) -> None:
-        """A job that had nodes is queued."""
+        """Note that a job that had nodes is queued."""
 
     def give_back(self, job: PlainJob) -> None:
-        """A job has been queued that was ready, or held: it does not start."""
+        """Note that a job has been queued that was ready, or held: it does not start."""
 
     def set_back(self, job: PlainJob) -> None:
-        """It was because the job has yielded, or was released by force."""
+        """Note that this was because the job has yielded, or was released by force."""
         self.give_back(job)
 
     def start(self, job: PlainJob) -> None:
-        """A job is about to start."""
+        """Note that a job is about to start."""
 
     # What others say
 
@@ -118,7 +118,7 @@ class Turns:
     # Who is next
 
     def begin(self, now: int) -> None:
-        """An iteration begins."""
+        """Note that an iteration begins."""
 
     def in_order(self, now: int) -> list[PlainJob]:
         """Return the queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""

@@ -50,7 +50,7 @@ Method: TypeAlias = Callable[[_Api, _Message, Context], Coroutine[Any, Any, Repl
 
 
 def answered(work: Method[_Api, _Message, Reply], name: str = "") -> Method[_Api, _Message, Reply]:
-    """A method of an API that answers the call of this name, its own if empty, or ends it by an error.
+    """Return a method of an API that answers the call of this name, its own if empty, or ends it by an error.
 
     What the reply shows of the domain is on disk by then, so that a power failure cannot undo it.
     """
@@ -81,7 +81,7 @@ def answered(work: Method[_Api, _Message, Reply], name: str = "") -> Method[_Api
 
 @contextmanager
 def requested(requests: Requests, caller: Caller, request: Any) -> Iterator[UserRequest]:
-    """Who requests a change; what is wrong in the block with the fields of the request is audited."""
+    """Yield who requests a change; what is wrong in the block with the fields of the request is audited."""
     user_request = UserRequest(caller, type(request).__name__.removesuffix("Request"), request.request_id)
     try:
         check_text("request_id", request.request_id, MAX_REQUEST_ID)

@@ -142,7 +142,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def _reading(
         self, context: Context, look: Callable[[], Awaitable[None]] | None = None
     ) -> AsyncIterator[None]:
-        """A caller that may read does so in the block; `look` comes before."""
+        """Let a caller that may read do so in the block; `look` comes before."""
         caller = checked_reader(self.domain, self._identify(context))
         if look is not None:
             await look()

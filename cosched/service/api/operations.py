@@ -47,7 +47,7 @@ QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on 
 
 
 def once(operate: Operation[P]) -> Operation[P]:
-    """An operation that is carried out once for each request id, to its end; see `Requests`."""
+    """Return an operation that is carried out once for each request id, to its end; see `Requests`."""
 
     @wraps(operate)
     def method(

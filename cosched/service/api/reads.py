@@ -49,7 +49,7 @@ class Reads:
 
     @asynccontextmanager
     async def reading(self, caller: str) -> AsyncIterator[None]:
-        """This caller reads in the block, after its earlier reads have ended."""
+        """Let this caller read in the block, after its earlier reads have ended."""
         one_at_a_time = self._open.setdefault(caller, asyncio.Semaphore(_AT_ONCE))
         self._wanting[caller] = self._wanting.get(caller, 0) + 1
         try:

@@ -40,7 +40,7 @@ class Calls:
 
     @in_turn
     def answered(self, call: Call, reply: Reply) -> None:
-        """A peer's answer to a call."""
+        """Take a peer's answer to a call."""
         job = self._awaiting(call)
         if job is None:
             return
@@ -55,7 +55,7 @@ class Calls:
 
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
-        """A call got no answer."""
+        """Note that a call got no answer."""
         job = self._awaiting(call)
         if job is None:
             return
@@ -91,7 +91,7 @@ class Calls:
             self._journal.save(record)
 
     def told_state(self, record: JobRecord, peer: Domain, mate: JobId, reply: MateStatus) -> None:
-        """How a mate stands, asked for those who look at the job."""
+        """Note how a mate stands, asked for those who look at the job."""
         if record.mates.get(peer) != mate:
             return
         now = self._journal.clock.now()
@@ -107,7 +107,7 @@ class Calls:
 
     @in_turn
     def heard(self, job: JobId, named: Named, answers: Mapping[Domain, MateJobId]) -> None:
-        """What other domains said of those that a job names, beside its own questions."""
+        """Note what other domains said of those that a job names, beside its own questions."""
         for peer, answer in answers.items():
             known = self._core.jobs.get(job)
             if known is None or known.group is None or (known.group.name, known.is_pair) != (named.name, named.is_pair):

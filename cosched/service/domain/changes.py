@@ -85,7 +85,7 @@ class Changes:
         return any((*kept, self.run_times, self.charges))
 
     def write(self, store: Store) -> None:
-        """All of it in one transaction; StoreError."""
+        """Write all of it in one transaction; StoreError."""
         with store.transaction():
             steps: tuple[tuple[Callable[[Any], None], Any], ...] = (
                 (store.put_jobs, self.found),
@@ -110,7 +110,7 @@ class Changes:
                 store.drop_jobs(self.refused)
 
     def write_requests(self, store: Store) -> None:
-        """What users requested, and the audit, in the present transaction; StoreError."""
+        """Write what users requested, and the audit, in the present transaction; StoreError."""
         for request in self.requests:
             store.save_reply(request.who, request.request_id, request.method, request.job, request.refused)
         for audit in self.audits:

@@ -112,7 +112,7 @@ class Charges:
         return cost
 
     def add(self, record: JobRecord, cost: Cost, now: int) -> None:
-        """The job has cost so much more."""
+        """Note that the job has cost so much more."""
         hour, account, new = now // HOUR, self.account(record), self._new()
         charge = Charge(record.id, hour, record.owner, account, self._pair(record))
         new[charge] = new[charge].plus(cost) if charge in new else cost

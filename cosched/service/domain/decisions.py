@@ -76,7 +76,7 @@ class Decisions:
     # The course of a turn
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Note that a turn begins."""
         self._journal.now = now = self._journal.clock.now()
         self._speaker = ""
         self._scheduler.enter(now)
@@ -97,7 +97,7 @@ class Decisions:
         return True
 
     def _illegal(self, event: Event, error: IllegalEvent) -> None:
-        """An event that no rule allows, which has changed nothing. No peer can end this service by one."""
+        """Note an event that no rule allows, which has changed nothing. No peer can end this service by one."""
         if not self._speaker:
             job = getattr(event, "job", None)
             raise NonsenseError(f"has done what the rules do not allow: {error}", job) from error
@@ -109,7 +109,7 @@ class Decisions:
         self.do(self.policy.follow(effects, self._journal.now))
 
     def settle(self) -> None:
-        """The end of a turn: the scheduling that follows happens, and what comes of it is noted."""
+        """End a turn: the scheduling that follows happens, and what comes of it is noted."""
         with self._records.metrics.iteration.time():
             keep, then, wake_at, look_at, awaited = self.policy.settle(self._journal.now, iterate=self._iterating)
         self._journal.changes.wake_at = wake_at
@@ -217,7 +217,7 @@ class Decisions:
         self._journal.changes.orders.append(change)
 
     def _gathered(self, change: Gathered) -> None:
-        """A job has kept nodes before it was ready, which is charged as while others are asked."""
+        """Note that a job has kept nodes before it was ready, which is charged as while others are asked."""
         if (record := self._records.jobs.get(change.job)) is None:
             return
         if change.node_seconds:
@@ -227,7 +227,7 @@ class Decisions:
             self._journal.note(change.job, Noted.GIVES_BACK)
 
     def _requeue(self, change: Requeued) -> None:
-        """A job has no nodes any more by its scheduler: its manager is to end its run."""
+        """Note that a job has no nodes any more by its scheduler: its manager is to end its run."""
         record = self._records.jobs[change.job]
         record.preempted_at, record.sizing = self._journal.now, None
         self._journal.save(record)
@@ -238,7 +238,7 @@ class Decisions:
         self._records.order_cancellation(self._records.jobs[cancel.job], by, EndedBy.MATE)
 
     def _end_run(self, end: EndRun) -> None:
-        """A run ends for its mate's: its manager is to end it, and perhaps to queue the job again."""
+        """Note that a run ends for its mate's: its manager is to end it, and perhaps to queue the job again."""
         record = self._records.jobs[end.job]
         if not end.again:
             by = ENDED_WITH if end.why is Why.MATE_ENDED else end.why

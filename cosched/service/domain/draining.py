@@ -50,13 +50,13 @@ class Draining:
         self._decisions.feed(Drained(drain.settled_by))
 
     def recover(self, kept: str | None) -> None:
-        """The domain drains if it did before a restart, by what is on record of that."""
+        """Let the domain drain if it did before a restart, by what is on record of that."""
         if (values := json.loads(kept or "null")) is not None:
             self.present = Drain(**values)
             self._decisions.feed(Drained(self.present.settled_by))
 
     def end(self) -> None:
-        """The domain is resumed."""
+        """Note that the domain is resumed."""
         if self.present is None:
             return
         self.present = None

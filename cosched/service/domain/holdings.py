@@ -16,13 +16,13 @@ class Holdings:
         self._of_job: dict[int, int] = {}  # bytes
 
     def add(self, job: JobRecord, size: int) -> None:
-        """The job is here, with a script of so many bytes."""
+        """Note that the job is here, with a script of so many bytes."""
         self._jobs[job.owner] += 1
         self._bytes[job.owner] += size
         self._of_job[job.id] = size
 
     def remove(self, job: JobRecord) -> None:
-        """The job has ended."""
+        """Note that the job has ended."""
         self._jobs[job.owner] -= 1
         self._bytes[job.owner] -= self._of_job.pop(job.id)
         if not self._jobs[job.owner]:

@@ -68,7 +68,7 @@ class LateAnswers:
                     del self._news[peer, request]
 
     def tell(self, answer: Answer) -> None:
-        """A call is answered; earlier ones of the same job have been superseded by it."""
+        """Note that a call is answered; earlier ones of the same job have been superseded by it."""
         if isinstance(answer.request, TellMember) and isinstance(answer.answer, MemberTold):
             for told in self._news.get((answer.peer, answer.request), ()):
                 if not told.done():

@@ -149,7 +149,7 @@ class LiveDomain:
         record.job = self.core.jobs[job]
 
     def enqueue(self, record: JobRecord) -> None:
-        """The job may be scheduled; only in a turn."""
+        """Note that the job may be scheduled; only in a turn."""
         self.decisions.looks = 0
         self.place(record, {})
 
@@ -164,7 +164,7 @@ class LiveDomain:
         self.scheduler.submit(known)
 
     def put_back(self, job: JobId) -> None:
-        """The scheduler is told of the job again, if it was put aside; only in a turn."""
+        """Tell the scheduler of the job again, if it was put aside; only in a turn."""
         if job in self.aside:
             self.aside.remove(job)
             self.keep_aside()
@@ -207,7 +207,7 @@ class LiveDomain:
 
     @in_turn
     def uses(self, job: JobId, nodes: int) -> None:
-        """Nobody but this running job can have so many nodes."""
+        """Note that nobody but this running job can have so many nodes."""
         if job in self.scheduler:
             self.scheduler.uses(job, nodes)
 
@@ -229,7 +229,7 @@ class LiveDomain:
 
     @in_turn
     def waits_to_begin(self, job: JobId, why: Waits) -> None:
-        """The manager cannot begin to run this job yet, whose start was ordered."""
+        """Note that the manager cannot begin to run this job yet, whose start was ordered."""
         if (record := self.jobs.get(job)) is not None and record.is_starting:
             self.records.set_reason(job, why)
             self.journal.note(job, Noted.WAITS_TO_BEGIN, why=why)
@@ -288,7 +288,7 @@ class LiveDomain:
             self.journal.changes.orders.append(Start(job, None, self.core.jobs[job].allocation))
 
     def queue_again(self, record: JobRecord) -> None:
-        """A run has ended, and its job is queued again; only in a turn."""
+        """Note that a run has ended, and its job is queued again; only in a turn."""
         job = str(record.id)
         if job in self.scheduler:
             self.scheduler.leave(job, self.journal.now, JobState.CANCELLED)
@@ -299,7 +299,7 @@ class LiveDomain:
 
     @in_turn
     def runs_on(self, job: JobId, why: str) -> None:
-        """The manager cannot queue a running job again, as was ordered."""
+        """Note that the manager cannot queue a running job again, as was ordered."""
         if (record := self.jobs.get(job)) is None or record.preempted_at is None:
             return
         record.preempted_at = None
@@ -318,7 +318,7 @@ class LiveDomain:
 
     @in_turn
     def timer_due(self, event: TimerEvent) -> None:
-        """A timer is due. A job that has ended may still have something to tell others."""
+        """Note that a timer is due. A job that has ended may still have something to tell others."""
         known = self.core.jobs if isinstance(event, TellDue) else self.jobs
         if isinstance(event, GraceOver) or event.job in known:
             self.decisions.feed(event)

@@ -40,7 +40,7 @@ class MateStates:
         self._asked[job, peer] = time.monotonic()
 
     def outdate(self, job: JobId, peer: Domain) -> None:
-        """The mate has changed, as its domain says: what was said before counts no more."""
+        """Note that the mate has changed, as its domain says: what was said before counts no more."""
         self._asked.pop((job, peer), None)
         self._changed[job, peer] = time.monotonic()
         if (state := self.of(job).get(peer)) is not None and state.status in OVER:
@@ -65,7 +65,7 @@ class MateStates:
         return asked is None or time.monotonic() >= asked + fresh
 
     def asks(self, job: JobId, peer: Domain) -> None:
-        """The state is being asked for: not again for a while, whatever comes of it."""
+        """Note that the state is being asked for: not again for a while, whatever comes of it."""
         self._asked[job, peer] = time.monotonic()
 
     def drop_all_but(self, jobs: Collection[JobId]) -> None:

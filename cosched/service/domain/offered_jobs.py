@@ -50,7 +50,7 @@ class OfferedJobs:
 
     @in_turn
     def submitted(self, record: JobRecord) -> None:
-        """The manager has a new job that names a mate."""
+        """Note that the manager has a new job that names a mate."""
         job = str(record.id)
         if job in self.domain.jobs:
             return
@@ -74,19 +74,19 @@ class OfferedJobs:
 
     @in_turn
     def refused(self, job: JobId, why: str) -> None:
-        """The manager starts a job alone, though it names a mate."""
+        """Note that the manager starts a job alone, though it names a mate."""
         self._journal.note(None, Noted.STARTS_ALONE, of=job, why=why)
 
     @in_turn
     def wrong_group(self, job: JobId, why: str) -> None:
-        """Another domain says that the job's group cannot be."""
+        """Note that another domain says that the job's group cannot be."""
         if self.domain.state(job) in WAITING:
             self._journal.note(job, Noted.WRONG_GROUP, why=why)
             self.domain.records.set_reason(job, Why.MATE_UNKNOWN)
 
     @in_turn
     def offered(self, job: JobId, nodes: int, *, can_yield: bool, number: int, told: Told | None = None) -> None:
-        """The manager has chosen the job and its nodes: the paper's RunJob. `told`: None: as before."""
+        """Note that the manager has chosen the job and its nodes: the paper's RunJob. `told`: None: as before."""
         record, now = self.domain.jobs.get(job), self._journal.now
         if record is not None and told is not None and told != (record.account, record.columns):
             record.account, record.columns = told
@@ -96,7 +96,7 @@ class OfferedJobs:
 
     @in_turn
     def withdrawn(self, job: JobId) -> None:
-        """The manager has taken the job's nodes and queued it again, as it was told to or not."""
+        """Note that the manager has taken the job's nodes and queued it again, as it was told to or not."""
         if (record := self.domain.jobs.get(job)) is not None and record.preempted_at is not None:
             record.preempted_at = None
             self._journal.save(record)
@@ -135,12 +135,12 @@ class OfferedJobs:
 
     @in_turn
     def tried(self, job: JobId, offer: int) -> None:
-        """What came of a try: the manager offers the job, by this number, or does not for now (0)."""
+        """Note what came of a try: the manager offers the job, by this number, or does not for now (0)."""
         at = self._agreed(self._reports.proposed_start(job), job) if offer else None
         self._decisions.do(self._reports.tried(job, offer, at, self._journal.now))
 
     @in_turn
     def give_way(self, job: JobId) -> None:
-        """A try takes long. It ends if a job of ours stands in its way which comes first."""
+        """Note that a try takes long. It ends if a job of ours stands in its way which comes first."""
         if self._reports.gives_way(job, self.domain.clock.to_wall(self._journal.now)):
             self.tried(job, 0)

@@ -57,7 +57,7 @@ class OfferedSlots:
 
     @in_turn
     def pushed(self, job: JobId, seconds: int | None) -> None:
-        """A wanted job is offered: what is known of that, before `OfferedJobs.tried`."""
+        """Note that a wanted job is offered: what is known of that, before `OfferedJobs.tried`."""
         self.meeting.note_push(job, seconds)
         if self.guards != self._kept:
             self._kept = dict(self.guards)
@@ -65,20 +65,20 @@ class OfferedSlots:
 
     @in_turn
     def quoted(self, asked: Quote, at: int | None) -> None:
-        """When the job could have a slot."""
+        """Note when the job could have a slot."""
         self._decisions.do(self._reports.quoted(asked, at, self._journal.now))
 
     @in_turn
     def booked(self, asked: Book, booked: bool) -> None:
-        """Whether the job has its slot."""
+        """Note whether the job has its slot."""
         self._decisions.do(self._reports.booked(asked, booked, self._journal.now))
 
     @in_turn
     def claimed(self, asked: Claim, offer: int) -> None:
-        """The job is offered on the nodes of its slot, by this number, or not yet (0)."""
+        """Note that the job is offered on the nodes of its slot, by this number, or not yet (0)."""
         self._decisions.do(self._reports.claimed(asked, offer, self._journal.now))
 
     @in_turn
     def freed(self) -> None:
-        """Nodes are free again."""
+        """Note that nodes are free again."""
         self.meeting.look_for_earlier(self._journal.now)

@@ -60,19 +60,19 @@ class Presence:
         return then if end is None or end <= clock.now() else f"waits until {utc(clock.to_wall(end))}, then {then}"
 
     def answers(self, peer: Domain, well: bool) -> None:
-        """The peer was asked for its health, and is well or gives no answer."""
+        """Note that the peer was asked for its health, and is well or gives no answer."""
         known = self._peers.known.get(peer)
         if well if known is None else well is (known.away_since is not None):  # else nothing is new
             self.turns.happen(self._decisions.feed, PeerThere(peer) if well else PeerAway(peer))
 
     def serves(self, peer: Domain) -> None:
-        """The peer says that it is here, and makes pairs."""
+        """Note that the peer says that it is here, and makes pairs."""
         self.answers(peer, True)
         if self._peers.is_draining(peer, self._journal.clock.now()):
             self.turns.happen(self._decisions.feed, PeerDrains(peer))
 
     def drains(self, peer: Domain, expected: int) -> None:
-        """The peer says that it drains, for so many seconds as far as it knows."""
+        """Note that the peer says that it drains, for so many seconds as far as it knows."""
         self.answers(peer, True)
         self._drains(peer, expected)
 
@@ -82,5 +82,5 @@ class Presence:
 
     @in_turn
     def leaves(self, peer: Domain, expected: int | None) -> None:
-        """The peer says that it stops just now, and for how many seconds (None: a moment)."""
+        """Note that the peer says that it stops just now, and for how many seconds (None: a moment)."""
         self._decisions.feed(PeerLeaves(peer, 0 if expected is None else self._journal.now + expected))

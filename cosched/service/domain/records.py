@@ -65,7 +65,7 @@ class Records:
         self._why_yielded: dict[JobId, Why | None] = {}
 
     def take_up(self, record: JobRecord, script_bytes: int = 0) -> None:
-        """The job is here."""
+        """Note that the job is here."""
         self.jobs[str(record.id)] = record
         self.telling.pop(str(record.id), None)
         self.holdings.add(record, script_bytes)
@@ -114,7 +114,7 @@ class Records:
         return kept
 
     def _retire(self, record: JobRecord) -> None:
-        """The job has ended: it is not among `jobs` any more."""
+        """Note that the job has ended: it is not among `jobs` any more."""
         job = record.job.id
         if self.jobs.pop(job, None) is not None:
             self._why_yielded.pop(job, None)
@@ -126,12 +126,12 @@ class Records:
             self.telling.pop(job, None)
 
     def tell_once(self, record: JobRecord) -> None:
-        """A job was refused, and nothing of it stays: others are told so now, and not again."""
+        """Note that a job was refused, and nothing of it stays: others are told so now, and not again."""
         record.job.news = record.job.untold = NOTHING
         self.core.ledger.telling.pop(record.job.id, None)
 
     def take_up_telling(self, record: JobRecord) -> None:
-        """The job has ended, and still has something to tell others."""
+        """Note that the job has ended, and still has something to tell others."""
         self.telling[str(record.id)] = record
         self.forget_later(str(record.id), self.journal.now)
 
@@ -141,7 +141,7 @@ class Records:
         self.core.forget(record.job)
 
     def forget_later(self, job: JobId, now: int) -> None:
-        """The job has ended; the core knows it a while longer."""
+        """Note that the job has ended; the core knows it a while longer."""
         self._ended.append((now, job))
 
     def tidy(self, now: int) -> None:
@@ -161,7 +161,7 @@ class Records:
     # The story
 
     def tell(self, effect: Record) -> None:
-        """Something happened to a job."""
+        """Note that something happened to a job."""
         if effect.what in story.NOT_TOLD:
             return
         job, record = effect.job, self.jobs.get(effect.job)
@@ -209,7 +209,7 @@ class Records:
         return effect.what is What.STARTED and effect.why is not Why.STARTED_UNASKED
 
     def began(self, job: JobId, at: float) -> None:
-        """The job's manager began to run it at this instant."""
+        """Note that the job's manager began to run it at this instant."""
         if (record := self.jobs.get(job)) is None or record.job.started_at is None or record.preempted_at is not None:
             return
         if record.began_at is not None and abs(record.began_at - at) < CLOSE:
@@ -236,7 +236,7 @@ class Records:
         return self._why_yielded.get(job) is Why.PEER_REFUSED
 
     def set_reason(self, job: JobId, reason: str) -> None:
-        """Why the job waits."""
+        """Note why the job waits."""
         record = self.jobs.get(job)
         if record is not None and reason != record.reason:
             record.reason = reason

@@ -75,7 +75,7 @@ def _aside(
 
 
 def _put_aside(domain: LiveDomain, record: JobRecord) -> None:
-    """The job waits until an operator releases it. If it has nodes it loses them, and if it runs it is ended."""
+    """Let the job wait until an operator releases it. If it has nodes it loses them, and if it runs it is ended."""
     job, journal = str(record.id), domain.journal
     journal.note(job, Noted.PUT_ASIDE)
     journal.changes.audits.append(AuditRecord(journal.now, "", "cosched serve", "PutAside", job, "OK", "--without-job"))

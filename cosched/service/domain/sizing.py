@@ -92,12 +92,12 @@ class Sizes:
         return self._predicted[job]
 
     def forget(self, job: JobId) -> None:
-        """The job has ended."""
+        """Note that the job has ended."""
         self._measured.pop(job, None)
         self._predicted.pop(job, None)
 
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
-        """A running job tells what it predicts of its sizes."""
+        """Note that a running job tells what it predicts of its sizes."""
         record = self._records.jobs[job]
         record.predictions, self._predicted[job] = as_kept(predictions), tuple(predictions)
         self._records.journal.save(record)
@@ -105,7 +105,7 @@ class Sizes:
         self._note(job, Noted.PREDICTS, least=least_of(record), ideal=record.nodes, **ends)
 
     def begin(self, job: JobId, allocation: Allocation) -> None:
-        """A job starts on this."""
+        """Note that a job starts on this."""
         record = self._records.jobs[job]
         if LEAST_NODES in said_of(record):
             self._save(record, Sizing())
@@ -115,7 +115,7 @@ class Sizes:
             self._note(job, Noted.SIZED, nodes=allocation.nodes, best=record.nodes, why=why)
 
     def change(self, resized: SizeChanged) -> None:
-        """The scheduler has changed the size of a running job."""
+        """Note that the scheduler has changed the size of a running job."""
         job, allocation, gave_to, more = resized.job, resized.allocation, resized.gave_to, resized.more
         if job not in self._records.jobs:
             return
@@ -139,7 +139,7 @@ class Sizes:
         self._save(record, sizing)
 
     def acknowledge(self, job: JobId, generation: int) -> None:
-        """The job uses the set of this number, and no other nodes. Only the last set counts."""
+        """Note that the job uses the set of this number, and no other nodes. Only the last set counts."""
         record = self._records.jobs[job]
         sizing = sizing_of(record)
         if sizing is None or sizing.settled or generation != sizing.generation:
@@ -159,7 +159,7 @@ class Sizes:
         self._note(job, Noted.NOT_ADAPTED, nodes=len(sizing.names), why=why)
 
     def end(self, job: JobId, by: str) -> None:
-        """The job is ended, as it does not answer."""
+        """End the job, as it does not answer."""
         self._records.order_cancellation(self._records.jobs[job], by, EndedBy.ITSELF)
 
     def _save(self, record: JobRecord, sizing: Sizing) -> None:

@@ -163,7 +163,7 @@ def is_told(record: Record, last_why: Why | None, *, of_pair: bool) -> bool:
 
 
 def reason(record: Record) -> str | None:
-    """The job's reason from now on, in one word; None: it stays."""
+    """Return the job's reason from now on, in one word; None: it stays."""
     if record.what is What.YIELDS and record.detail.get("capped"):
         detail = record.detail
         return TOO_LARGE if detail.get("too_large") else HELD_BUDGET if detail.get("over_budget") else HELD_CAP
@@ -182,7 +182,7 @@ def tells_of_common_start(what: str, detail: StoredDetail) -> bool:
 
 
 def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
-    """One line for people, of what is stored, also by another version; `clock_time` writes an instant."""
+    """Return one line for people, of what is stored, also by another version; `clock_time` writes an instant."""
     write = TEXTS.get(what)
     return write(detail, clock_time) if write is not None else what
 

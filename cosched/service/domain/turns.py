@@ -53,7 +53,7 @@ class Outside(Protocol):
         """Call `LiveDomain.due` at that moment (FOREVER: never), instead of at the one that was told before."""
 
     def awaits(self, job: JobId) -> None:
-        """The scheduling iteration waits for this job's answers: call `LiveDomain.go_on` after a while."""
+        """Note that the scheduling iteration waits for this job's answers: call `LiveDomain.go_on` after a while."""
 
     def look_again(self, at: int, in_vain: int) -> None:
         """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over.
@@ -72,10 +72,10 @@ class Outside(Protocol):
         """
 
     def stalled(self, problem: str) -> None:
-        """Nothing can be written: call `Turns.try_again` in a while."""
+        """Note that nothing can be written: call `Turns.try_again` in a while."""
 
     def broken(self, error: BaseException) -> None:
-        """A fault in the middle of a turn: memory cannot be trusted any more; end the process."""
+        """Report a fault in the middle of a turn: memory cannot be trusted any more; end the process."""
 
 
 class Turns:
@@ -98,7 +98,7 @@ class Turns:
 
     @contextmanager
     def take(self) -> Iterator[Changes]:
-        """A turn; what is done in the block is written and acted upon after it.
+        """Return a turn; what is done in the block is written and acted upon after it.
 
         Raises Refusal: nothing was done (the block's own, whose notes are dropped, or the domain is stalled), or, if
         its transaction fails, the outcome is unknown.
@@ -124,7 +124,7 @@ class Turns:
 
     @contextmanager
     def requested(self) -> Iterator[Changes]:
-        """A turn whose block tells an event that a user requests: one that the rules do not allow is a Refusal.
+        """Return a turn whose block tells an event that a user requests: one that the rules do not allow is a Refusal.
 
         The block tells it before it changes anything: so nothing was done.
         """
@@ -137,7 +137,7 @@ class Turns:
                 raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "ILLEGAL", said) from error
 
     def happen(self, act: Callable[_P, None], *arguments: _P.args, **options: _P.kwargs) -> None:
-        """What comes from inside the process: a part of the present turn, or one of its own.
+        """Handle what comes from inside the process, in the present turn or in one of its own.
 
         While the domain is stalled it waits.
         """
@@ -222,7 +222,7 @@ _Part = TypeVar("_Part", bound=HasTurns)
 
 
 def in_turn(act: Callable[Concatenate[_Part, _P], None]) -> Callable[Concatenate[_Part, _P], None]:
-    """A method that happens in the present turn, or in one of its own: see `Turns.happen`."""
+    """Return a method that happens in the present turn, or in one of its own: see `Turns.happen`."""
 
     @wraps(act)
     def happen(part: _Part, /, *arguments: _P.args, **options: _P.kwargs) -> None:

@@ -96,7 +96,7 @@ def _install(handler: logging.Handler, level: int) -> None:
 
 
 def _to_journal() -> bool:
-    """Whether standard error is the systemd journal, which has its own time stamps."""
+    """Return whether standard error is the systemd journal, which has its own time stamps."""
     device, _, inode = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
         status = os.fstat(sys.stderr.fileno())

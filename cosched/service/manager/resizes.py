@@ -67,7 +67,7 @@ class Resizes:
             await asyncio.wait_for(self._freed.wait(), patience)
 
     def nodes_are_free(self) -> None:
-        """Some may be: a job has ended, or has given some up."""
+        """Note that some may be: a job has ended, or has given some up."""
         self._freed.set()
         self._freed = asyncio.Event()
 
@@ -149,7 +149,7 @@ class Resizes:
             self._domain.turns.happen(self._domain.sizes.tell, job, names)
 
     def forget(self, job: JobId) -> None:
-        """The job, or its run, is over."""
+        """Note that the job, or its run, is over."""
         self._used.pop(job, None)
 
     # Answers

@@ -109,7 +109,7 @@ class SlotOrders:
     # Early turns
 
     def freed(self) -> None:
-        """Nodes are free again: soon all jobs with slots have a turn."""
+        """Note that nodes are free again: soon all jobs with slots have a turn."""
         self._freed = True
         if not self._in_turns:
             self._in_turns = True

@@ -120,7 +120,7 @@ def _checked(job_ids: Iterable[str]) -> list[str]:
 
 
 def _without_peers(domain: cluster_pb2.Domain) -> cluster_pb2.Domain:
-    """The domain's own peers, and the jobs that its drain waits for, are not for others."""
+    """Leave out the domain's peers, and the jobs that its drain waits for: they are not for others."""
     del domain.peers[:]
     domain.drain.ClearField("waits_for") if domain.HasField("drain") else None
     return domain

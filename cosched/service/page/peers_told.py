@@ -93,7 +93,7 @@ class PeersTold:
         return Told(now, "", Domain(answer.domain), jobs=jobs, asked=asked)
 
     def _nothing(self, peer: DomainName, problem: str, asked: frozenset[str]) -> Told:
-        """The peer does not tell: what it said last of itself."""
+        """Return what the peer said last of itself: it does not tell."""
         now = time.monotonic()
         domain, at = self._last.get(peer, (None, now))
         return Told(now, problem, domain, now - at, asked=asked)

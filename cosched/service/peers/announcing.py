@@ -104,7 +104,7 @@ class Announcer:
         return await self._peers.without_groups(peers)
 
     def joined(self, job: JobId) -> None:
-        """The job has just joined a group, since a member named it by its id: ask who the others are."""
+        """Note that the job has just joined a group, since a member named it by its id: ask who the others are."""
         self._announce_later(job)
         self._again[job].set()
 

@@ -49,7 +49,7 @@ class Estimates:
         return set(self._pending)
 
     def settle(self, job: JobId, kind: int, started_at: int) -> None:
-        """The job has started."""
+        """Note that the job has started."""
         pending = self._pending.pop(job, {})
         if others := {key: record for key, record in pending.items() if record.kind != kind}:
             self._pending[job] = others
@@ -60,7 +60,7 @@ class Estimates:
                 self._take(record)
 
     def drop(self, job: JobId) -> None:
-        """The job will not start, or not as it was expected."""
+        """Note that the job will not start, or not as it was expected."""
         if self._pending.pop(job, None) is not None:
             self._void.append(job)
 

@@ -152,12 +152,12 @@ class PacedOutside(ServiceOutside):
             answered()
 
     def _end(self, job: JobId) -> None:
-        """A job ends since others have, or its patience has: at once, as it does nothing."""
+        """Note that a job ends since others have, or its patience has: at once, as it does nothing."""
         self._domain.end(job, JobState.CANCELLED)
         self._manager.stop(job, completed=self._domain.core.jobs[job].state is JobState.COMPLETED)
 
     def _requeue(self, order: Order) -> None:
-        """A run ends, and its job is queued again with another one."""
+        """Note that a run ends, and its job is queued again with another one."""
         self._manager.begins_anew(order.job)
         self._give(order)
 

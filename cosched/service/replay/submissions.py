@@ -67,7 +67,7 @@ class Submissions:
         return self._places.get(id) or self._job(id).named or NO_MATE
 
     def replace(self, old: JobId, new: JobId) -> Named:
-        """One job has the place of another; return with whom it starts."""
+        """Give one job the place of another; return with whom it starts."""
         self._places[new] = named = self.named(old)
         return named
 

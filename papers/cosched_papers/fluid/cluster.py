@@ -179,7 +179,7 @@ class FluidCluster(SchedulerBase):
         promises.hold(self.rows.state, self.rows[job])
 
     def ask_again(self, job: JobId) -> None:
-        """A holding job is ready again, on what it has."""
+        """Note that a holding job is ready again, on what it has."""
         self.iteration.ask_again(job)
         self.rows.jobs["state"][self.rows[job]] = JobState.READY
 
@@ -297,7 +297,7 @@ class FluidCluster(SchedulerBase):
             self.rows.jobs["wanted_until"][self.rows[job]] = min(until, NEVER)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Whether a dry run passes over the job. One that has no mate any more need not gather its nodes."""
+        """Note whether a dry run passes over the job. One that has no mate any more need not gather its nodes."""
         if job not in self.rows:
             return
         self.rows.jobs["paired"][self.rows[job]] = paired
@@ -310,7 +310,7 @@ class FluidCluster(SchedulerBase):
     # Numbers
 
     def counts(self) -> Mapping[str, Any]:
-        """What was done to the sizes of jobs so far."""
+        """Return what was done to the sizes of jobs so far."""
         counted = self.sizes.counts()
         return {**counted, "harvests_in_vain": self.gathering.in_vain} if self.gathering.lags else counted
 

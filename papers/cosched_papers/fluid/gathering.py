@@ -140,13 +140,13 @@ class Gathering:
         return next((job for job in self._since if self._least(job) <= free), None)
 
     def end(self, job: JobId, now: int) -> None:
-        """The job gathers no more: it has its nodes, or gives them back."""
+        """Note that the job gathers no more: it has its nodes, or gives them back."""
         since = self._since.pop(job, None)
         if since is not None:
             self._events.append(Gathered(job, self._least(job) * (now - since)))
 
     def started(self, job: JobId, nodes: int, now: int) -> None:
-        """A job has started on so many nodes."""
+        """Note that a job has started on so many nodes."""
         self.end(job, now)
         self._harvested.pop(job, None)
         self._vain.forget(job)
@@ -163,11 +163,11 @@ class Gathering:
         return True
 
     def ask_anew(self, job: JobId) -> None:
-        """Something about this job has changed."""
+        """Note that something about this job has changed."""
         self._vain.forget(job)
 
     def leave(self, job: JobId, now: int) -> None:
-        """The job is gone."""
+        """Note that the job is gone."""
         self.gives_back(job, now)
         self._vain.forget(job)
         self._skipped.pop(job, None)

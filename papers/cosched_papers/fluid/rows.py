@@ -256,7 +256,7 @@ class Rows:
         return Fraction(self._speed(row, procs), self.unit(row))
 
     def ends_by(self, row: int) -> int:
-        """When a job that has started has run at the latest, if it has its least from its start on."""
+        """Return when a job that has started has run at the latest, if it has its least from its start on."""
         job, record = self._job[row], self.jobs[row]
         if not job.columns or job.columns.least == job.nodes:
             return 0

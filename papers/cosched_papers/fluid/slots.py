@@ -28,13 +28,13 @@ class FluidSlots:
         self._rows, self._gathering, self._sizes, self._iteration = rows, gathering, sizes, iteration
 
     def submit(self, job: ClusterJob) -> None:
-        """A job may have a slot from before a restart."""
+        """Note that a job may have a slot from before a restart."""
         if "slot" in job.kept:
             booking.book(self._rows.state, self._rows[job.id], job.kept["slot"])
             self.move_slot(job.id, SlotMoves(job.kept.get("slot_moves", SlotMoves.BY_ITSELF)))
 
     def leave(self, job: JobId) -> None:
-        """The job has no slot any more."""
+        """Note that the job has no slot any more."""
         booking.unbook(self._rows.state, self._rows[job])
 
     def want(self, job: JobId, wanted: bool) -> None:
@@ -102,7 +102,7 @@ class FluidSlots:
         return could_be_had or job in self._gathering
 
     def _gather(self, job: JobId, now: int) -> None:
-        """All that run leave what is missing, whatever the policy says."""
+        """Let all that run leave what is missing, whatever the policy says."""
         state, row = self._rows.state, self._rows[job]
         if self._rows.machine["avail"] < self._rows.jobs["least"][row]:
             harvest.plan_for_promised(state, row, now)

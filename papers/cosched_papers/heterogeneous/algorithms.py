@@ -17,23 +17,23 @@ from cosched_papers.heterogeneous.settings import Algorithm
 
 
 def olb(call: Call) -> list[Placement]:
-    """Each job in order goes to the machine that can run it and is free first. Expected times decide nothing."""
+    """Put each job in order on the machine that can run it and is free first. Expected times decide nothing."""
     can = call.seq < CANNOT
     return _in_order(call, lambda avail, of: np.where(can[of], avail, CANNOT))
 
 
 def met(call: Call) -> list[Placement]:
-    """Each job in order goes to the machine where it runs for the least time."""
+    """Put each job in order on the machine where it runs for the least time."""
     return _in_order(call, lambda _, of: call.seq[of])
 
 
 def mct(call: Call) -> list[Placement]:
-    """Each job in order goes to the machine where it ends first."""
+    """Put each job in order on the machine where it ends first."""
     return _in_order(call, lambda avail, of: avail + call.seq[of])
 
 
 def _in_order(call: Call, cost: Callable[[Ints, int], Ints]) -> list[Placement]:
-    """Each job in order goes to the machine of least cost; `cost`: of `avail` and a class."""
+    """Put each job in order on the machine of least cost; `cost`: of `avail` and a class."""
     avail, placed = call.avail.copy(), []
     for job, of in enumerate(call.classes):
         placed.append(_put(avail, call, job, int(cost(avail, of).argmin())))
@@ -41,7 +41,7 @@ def _in_order(call: Call, cost: Callable[[Ints, int], Ints]) -> list[Placement]:
 
 
 def _put(avail: Ints, call: Call, job: int, machine: int) -> Placement:
-    """The job runs on this machine as soon as that is free."""
+    """Let the job run on this machine as soon as that is free."""
     start = int(avail[machine])
     end = start + int(call.seq[call.classes[job], machine])
     avail[machine] = end

@@ -53,5 +53,5 @@ class Call:
 
 
 def total(placements: Iterable[Placement]) -> int:
-    """The sum of completions; job times are smaller by the submissions, which no placement changes."""
+    """Return the sum of completions; job times are smaller by the submissions, which no placement changes."""
     return sum(placement.end for placement in placements)

@@ -89,18 +89,18 @@ class Commitments:
         return kept
 
     def learn(self, job: PlainJob, seconds: int) -> None:
-        """A run has completed after so many seconds."""
+        """Note that a run has completed after so many seconds."""
         if (commitment := self.plan.of(job.asked.id)) is not None:
             queue = self.priority(job).name.lower()
             self.resources.learn(self.says(job).job_class, commitment.resource, job.asked.owner, queue, seconds)
 
     def leave(self, job: JobId, now: int) -> None:
-        """The job is gone."""
+        """Note that the job is gone."""
         self._forget(job, now)
         del self._arrivals[job]
 
     def _forget(self, job: JobId, now: int) -> None:
-        """The job has no commitment, and is in no queue."""
+        """Note that the job has no commitment, and is in no queue."""
         self.waiting.pop(job, None)
         self._homes.pop(job, None)
         self.set_back.discard(job)
@@ -162,7 +162,7 @@ class Commitments:
     # What changes
 
     def settle(self, job: PlainJob, now: int) -> None:
-        """The state of a job that has a commitment may have changed: let the plan know."""
+        """Note that the state of a job that has a commitment may have changed: let the plan know."""
         commitment = self.plan.of(job.asked.id)
         if commitment is None:
             return
@@ -177,7 +177,7 @@ class Commitments:
         self.touched.update(self.plan.members(commitment))
 
     def to_queue(self, job: PlainJob, now: int) -> None:
-        """The job, which has no machines, is to be placed anew, unless it has a slot."""
+        """Note that the job, which has no machines, is to be placed anew, unless it has a slot."""
         if SLOT in job.kept:
             return
         self._forget(job.asked.id, now)
@@ -195,12 +195,12 @@ class Commitments:
             self.set_back.add(job.asked.id)
 
     def stays(self, job: JobId) -> None:
-        """The job does not go back to where it was, and is not planned again."""
+        """Note that the job does not go back to where it was, and is not planned again."""
         self._homes.pop(job, None)
         self.set_back.discard(job)
 
     def start(self, job: PlainJob, now: int) -> None:
-        """The job has started."""
+        """Note that the job has started."""
         self.of(job).start = now
         self.settle(job, now)
 
@@ -213,7 +213,7 @@ class Commitments:
         return made
 
     def move(self, job: PlainJob, resource: int, start: int, seconds: int, now: int) -> None:
-        """The job is committed there for its slot, behind all others."""
+        """Note that the job is committed there for its slot, behind all others."""
         own = self.plan.of(job.asked.id)
         if own is not None and own.resource == resource:
             self._ordered += 1
@@ -223,7 +223,7 @@ class Commitments:
             self.commit(job, resource, start, seconds)
 
     def try_on(self, job: PlainJob, resource: int, now: int) -> None:
-        """The job is to start on this resource; if it does not, it goes back to where it is."""
+        """Note that the job is to start on this resource; if it does not, it goes back to where it is."""
         id, planned = job.asked.id, self.plan.of(job.asked.id)
         if planned is not None and planned.resource == resource:
             return
@@ -235,7 +235,7 @@ class Commitments:
         self.plan.add(Commitment(id, resource, seconds, order, now, now + seconds, is_low=self.is_low(job)))
 
     def go_home(self, job: PlainJob, now: int) -> None:
-        """A job that does not start goes back to where it was before it was tried elsewhere."""
+        """Note that a job that does not start goes back to where it was before it was tried elsewhere."""
         id = job.asked.id
         if id not in self._homes:
             return

@@ -85,7 +85,7 @@ def _cross(chromosomes: Ints, random: Generator) -> None:
 
 
 def _mutate(chromosomes: Ints, machines: Sequence[Ints], random: Generator) -> None:
-    """One job of some chromosomes gets another machine, of those where it can run."""
+    """Give one job of some chromosomes another machine, of those where it can run."""
     for row in np.flatnonzero(random.random(len(chromosomes)) < MUTATION):
         job = int(random.integers(len(machines)))
         chromosomes[row, job] = random.choice(machines[job])

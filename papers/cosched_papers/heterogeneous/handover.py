@@ -24,7 +24,7 @@ class Handover:
         self.may_stop_later: Callable[[JobId], bool] = lambda _: False  # see StopsLater
 
     def take_up(self, job: JobId, kept: MutableMapping[str, Any]) -> None:
-        """A job is submitted, with what was kept of it."""
+        """Note that a job is submitted, with what was kept of it."""
         if machines := {self._index[name] for name in kept.pop(LEAVING, ()) if name in self._index}:
             self._leaving[job] = machines
 
@@ -35,7 +35,7 @@ class Handover:
         return {LEAVING: [self._names[machine] for machine in sorted(self._leaving[job])]}
 
     def ends(self, job: JobId, machines: Iterable[int]) -> None:
-        """The run of a job is stopped."""
+        """Note that the run of a job is stopped."""
         if self.lags:
             self._leaving.setdefault(job, set()).update(machines)
 
@@ -52,15 +52,15 @@ class Handover:
         return self.vain.waits(job, now, asked=job == self.asked)
 
     def stops_later(self, job: JobId) -> bool:
-        """Whether a job stops those that have its machines when it starts, once its mate has agreed."""
+        """Return whether a job stops those that have its machines when it starts, once its mate has agreed."""
         return self.asked is None and self.may_stop_later(job)
 
     def stopped_for(self, job: JobId) -> None:
-        """A run was stopped for this job."""
+        """Note that a run was stopped for this job."""
         self._stopped_others.add(job)
 
     def started(self, job: JobId) -> None:
-        """The job has started."""
+        """Note that the job has started."""
         self._stopped_others.discard(job)
         self.vain.forget(job)
 

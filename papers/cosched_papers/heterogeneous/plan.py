@@ -97,7 +97,7 @@ class Plan:
         return commitment
 
     def change(self, commitment: Commitment, *, has_machines: bool, is_ready: bool, start: int, end: int) -> None:
-        """The job gets its machines, or loses them, or has them until another instant."""
+        """Note that the job gets its machines, or loses them, or has them until another instant."""
         self.loose |= (commitment.start, commitment.end) != (start, end)
         commitment.start, commitment.end, commitment.is_ready = start, end, is_ready
         self._ready.pop(commitment.job, None)
@@ -111,14 +111,14 @@ class Plan:
                 self._insert(commitment, machine, index)
 
     def reorder(self, commitment: Commitment, order: int) -> None:
-        """The commitment comes at another place."""
+        """Note that the commitment comes at another place."""
         commitment.order, self.loose = order, True
         for machine in self.members(commitment):
             self.lines[machine].remove(commitment)
             insort(self.lines[machine], commitment, key=PLACE)
 
     def _insert(self, commitment: Commitment, machine: int, index: int) -> None:
-        """The commitment gets its place among those of a machine, which is at `index` if nothing is loose."""
+        """Give the commitment its place among those of a machine, which is at `index` if nothing is loose."""
         line = self.lines[machine]
         insort(line, commitment, key=PLACE)
         self.loose |= line[index] is not commitment
@@ -128,7 +128,7 @@ class Plan:
         return takewhile(HAS_MACHINES, self.lines[machine])
 
     def set_low(self, commitment: Commitment, *, is_low: bool) -> None:
-        """Whether the commitment is low."""
+        """Note whether the commitment is low."""
         if commitment.is_low != is_low:
             commitment.is_low, self.loose = is_low, True
             for machine in self.members(commitment):

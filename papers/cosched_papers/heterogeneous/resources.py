@@ -100,7 +100,7 @@ class Resources:
         return -(-seconds * whole // there)
 
     def learn(self, job_class: str, resource: int, owner: str, queue: str, seconds: int) -> None:
-        """A run has completed. Those on a part of a cluster say nothing of all of it."""
+        """Note that a run has completed. Those on a part of a cluster say nothing of all of it."""
         whole, there = self._longer[resource] or (1, 1)
         if whole == there:
             row = self.row(job_class)

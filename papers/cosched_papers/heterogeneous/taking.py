@@ -83,7 +83,7 @@ class Taking:
                 self.preempt(other)
 
     def preempt(self, job: PlainJob) -> None:
-        """The job loses its machines, and is to be placed anew."""
+        """Note that the job loses its machines, and is to be placed anew."""
         if job.state in (READY, HOLDING):  # a job is ready beside one that holds, and this starts first
             self._scheduler.iteration.kept.pop(job.asked.id, None)
             self._scheduler.take_nodes(job, NodesLost(job.asked.id))
@@ -118,25 +118,25 @@ class Taking:
         return is_free
 
     def start(self, job: PlainJob) -> None:
-        """The job starts: it takes its machines from those who have them."""
+        """Note that the job starts: it takes its machines from those who have them."""
         for giver in self.givers(job):
             self.preempt(giver)
         self._handover.started(job.asked.id)
         self.counts["parallel"] += job.size > 1
 
     def gives_back(self, job: JobId) -> None:
-        """The job does not start: if others were stopped for it, that was in vain."""
+        """Note that the job does not start: if others were stopped for it, that was in vain."""
         if self._handover.in_vain(job, self._scheduler.now):
             self._scheduler.events.append(Gathered(job, 0, in_vain=True))
 
     def left(self, job: JobId) -> bool:
-        """Nothing is left of a job's last run; return whether something was."""
+        """Note that nothing is left of a job's last run; return whether something was."""
         machines = self._handover.left(job)
         self._commitments.touched.update(machines)
         return bool(machines)
 
     def has_left(self, job: JobId) -> None:
-        """Nothing is left of the run of a job that was preempted: its machines are free."""
+        """Note that nothing is left of the run of a job that was preempted: its machines are free."""
         if self.left(job):
             self._scheduler.iteration.note(job)
             self._scheduler.iteration.reschedule()

@@ -86,7 +86,7 @@ class Molded:
         return cls(job.id, ideal, run, job.submitted, how, least, most, times)
 
     def keep_to(self, nodes: int) -> None:
-        """The job has this size, and no other."""
+        """Note that the job has this size, and no other."""
         self.least = self.most = nodes
 
     @property

@@ -142,13 +142,13 @@ class Machine:
         self._beside()
 
     def _beside(self) -> None:
-        """What is played has a plan of its own."""
+        """Give what is played a plan of its own."""
         self._played = self._state._replace(steps=np.empty_like(self._state.steps))
 
     # Jobs
 
     def add(self, job: Molded) -> None:
-        """A job is submitted."""
+        """Note that a job is submitted."""
         entries = _entries([job])
         if len(self._jobs) == len(self._state.jobs) or self._entries + entries > len(self._state.times):
             self._tidy(job)
@@ -159,7 +159,7 @@ class Machine:
         self._jobs.append(job)
 
     def remove(self, job: JobId) -> None:
-        """A job has left."""
+        """Note that a job has left."""
         self.queue(job, queued=False)
         self._jobs[self._row.pop(job)] = GONE
         if is_sparse(len(self._state.jobs), len(self._row)):
@@ -173,11 +173,11 @@ class Machine:
             self.queue(id, queued=True)
 
     def queue(self, job: JobId, *, queued: bool) -> None:
-        """Whether the job is queued."""
+        """Note whether the job is queued."""
         self._queued[self._row[job]] = queued
 
     def change(self, job: Molded) -> None:
-        """The sizes that the job can have are others."""
+        """Note that the sizes that the job can have are others."""
         record = self._state.jobs[self._row[job.id]]
         record["least"], record["most"], record["guaranteed"] = job.least, job.most, job.guaranteed
 
@@ -189,7 +189,7 @@ class Machine:
     # Iterations
 
     def begin(self, now: int, free: int, running: Iterable[Running] = (), turns: Iterable[JobId] = ()) -> None:
-        """An iteration begins, in which these jobs have their turns, in order."""
+        """Note that an iteration begins, in which these jobs have their turns, in order."""
         self._open(self._state, REAL, now, free, running, turns)
 
     def _open(
@@ -239,7 +239,7 @@ class Machine:
         return int(self._state.machine[REAL]["limit"])
 
     def take(self, job: JobId, nodes: int, end: int) -> None:
-        """A job has its nodes."""
+        """Note that a job has its nodes."""
         iteration.take(self._state, REAL, self._row[job], nodes, end)
 
     def take_guarantee(self, world: int = REAL) -> tuple[Molded, int] | None:

@@ -137,7 +137,7 @@ class MoldingTurns(Turns):
         return self._machine.hold_limit
 
     def _learn(self, now: int) -> None:
-        """Each day it is learned anew what to expect."""
+        """Learn each day anew what to expect."""
         if self.past is not None and self._learned != now // DAY:
             self._learned = now // DAY
             self._settings = replace(self._settings, future=self.past.future(now))
@@ -150,7 +150,7 @@ class MoldingTurns(Turns):
             yield Running(id, job.nodes, now + scheduler.duration(job) if job.state is READY else job.expected)
 
     def _size(self, job: PlainJob, chosen: Chosen) -> None:
-        """The job starts on the size that was chosen."""
+        """Note that the job starts on the size that was chosen."""
         job.size = chosen.size
         if isinstance(job.asked.columns, Moldable) and self._settings.sizing is not Sizing.NONE:
             job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else chosen.by, MODIFIER: chosen.modifier}
@@ -173,7 +173,7 @@ class Past:
         self.kept: Mapping[str, Any] = {}
 
     def add(self, job: Molded, *, moldable: bool) -> None:
-        """A job was submitted, for the first time."""
+        """Note that a job was submitted, for the first time."""
         day, at = divmod(job.submitted, DAY)
         of_class = (job.run >= SHORT) + (job.run >= MEDIUM)
         half_hours = [at // HALF_HOUR == half for half in range(HALF_HOURS)]

@@ -198,7 +198,7 @@ class CorePlayer:
             self._link.deliver(self._now, self.domains)
 
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
-        """What the domain is told by a peer, or its own rules tell it to do."""
+        """Act on what a peer, or its own rules, tell the domain."""
         self._enter(now)
         match told:
             case Asked() | Answered():

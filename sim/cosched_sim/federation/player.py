@@ -123,7 +123,7 @@ class Player(Protocol):
         """
 
     def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:
-        """This domain iterates until nothing changes; that of a service until there is news.
+        """Let this domain iterate until nothing changes; that of a service until there is news.
 
         Returns the domains that this has changed: it has started a job there, or a slot was set, moved or dropped.
         """

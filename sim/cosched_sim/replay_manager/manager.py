@@ -150,7 +150,7 @@ class ReplayManager(PlayingLauncher):
         self.runs.requeue(self.jobs[int(job_id) - 1].number - 1, math.floor(self.time.now()), keeps_work=keeps_work)
 
     def begins_anew(self, job_id: str) -> None:
-        """A running job is queued again, but not by preemption: its last start counts."""
+        """Note that a running job is queued again, but not by preemption: its last start counts."""
         self.restarts.setdefault(job_id, self.first_starts[job_id])
 
     def stop(self, job_id: str, *, completed: bool) -> None:

@@ -29,7 +29,7 @@ Values = Mapping[int, float]  # by replication
 
 
 def verdict_of(difference: Estimate) -> str:
-    """Whether the first has less (better) or more (worse), or the interval leaves it open."""
+    """Return whether the first has less (better) or more (worse), or the interval leaves it open."""
     if difference.high < 0:
         return BETTER
     return WORSE if difference.low > 0 else OPEN

@@ -35,7 +35,7 @@ class Progress:
         self.end = max(now, allocation.resumes) - (-self._left // allocation.rate)  # rounded up
 
     def stop(self, now: int, *, keeps_work: bool) -> None:
-        """The job has no nodes any more."""
+        """Note that the job has no nodes any more."""
         self._count(now)
         if not keeps_work:
             self._left = self._run
@@ -120,7 +120,7 @@ class AllocationLog:
         self._numbers: Counter[int] = Counter()  # of a row so far
 
     def begin(self, row: int, nodes: int, now: int, where: tuple[str, ...] | None = None, resource: str = "") -> None:
-        """The job has so many nodes from now on, by these names; what it had for no time does not count."""
+        """Note that the job has so many nodes from now on, by these names; what it had for no time does not count."""
         present = self._open.get(row)
         if present is not None and now == present.start:
             present.nodes, present.where, present.resource = nodes, where, resource
@@ -162,19 +162,19 @@ class Runs:
         self._ends: list[tuple[int, int]] = []  # heap of (end, row) of all allocations
 
     def go_on(self, row: int, run: int, allocation: Allocation, now: int) -> None:
-        """A job of `run` seconds has this allocation from now on."""
+        """Note that a job of `run` seconds has this allocation from now on."""
         progress = self._progress.setdefault(row, Progress(run))
         progress.go_on(allocation, now)
         heapq.heappush(self._ends, (progress.end, row))
         self._log.begin(row, allocation.nodes, now, allocation.where, allocation.resource)
 
     def requeue(self, row: int, now: int, *, keeps_work: bool) -> None:
-        """A job has lost its nodes and waits."""
+        """Note that a job has lost its nodes and waits."""
         self._progress[row].stop(now, keeps_work=keeps_work)
         self._log.end(row, now, AllocationEnd.REQUEUED)
 
     def stop(self, row: int, now: int, how: AllocationEnd) -> None:
-        """A job ends before its time, or has never run."""
+        """Note that a job ends before its time, or has never run."""
         self._progress.pop(row, None)
         self._log.end(row, now, how)
 

@@ -102,7 +102,7 @@ class ApplicationTrace:
         return [Instance(i.ideal, self.ge_p4, i.data) if i is last else i for i in APPLICATIONS[self.application]]
 
     def _submissions(self, instances: list[Instance]) -> Ints:
-        """Each at its number x the gap, rounded down."""
+        """Return each at its number x the gap, rounded down."""
         run = Fraction(sum(instance.run for instance in instances), len(instances))
         ideal = Fraction(sum(instance.ideal for instance in instances), len(instances))
         gap = run * ideal * self.beta / PROCESSORS

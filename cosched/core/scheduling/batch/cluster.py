@@ -109,7 +109,7 @@ class Cluster:
         return Allocation(self._size(row), start, start + self._requested(row))
 
     def cancel(self, row: int, now: int) -> None:
-        """The job leaves, whatever its state; a job that has ended stays as it is."""
+        """Note that the job leaves, whatever its state; a job that has ended stays as it is."""
         state = self.state(row)
         if state.final:
             return
@@ -123,7 +123,7 @@ class Cluster:
         self.reschedule()
 
     def finish(self, row: int, now: int, how: JobState) -> None:
-        """A job that has nodes ends in the final state `how`; its nodes are free."""
+        """Note that a job that has nodes ends in the final state `how`; its nodes are free."""
         self._finish(self.tables, self.index, row, now, int(how))
 
     def reschedule(self) -> None:
@@ -137,11 +137,11 @@ class Cluster:
             self.reschedule()
 
     def requeue(self, row: int) -> None:
-        """A running job loses its nodes and is queued again; no iteration is open."""
+        """Note that a running job loses its nodes and is queued again; no iteration is open."""
         self._requeue(self.tables, self.index, row)
 
     def count_paired(self, row: int, paired: bool) -> None:
-        """Whether a dry run counts the job as paired: not if coscheduling is off here or in its mate's domain."""
+        """Note whether a dry run counts the job as paired: not if coscheduling is off here or in its mate's domain."""
         self.tables.jobs[row]["alone"] = not paired
 
     # Nodes out of service

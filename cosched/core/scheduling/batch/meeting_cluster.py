@@ -58,7 +58,7 @@ class MeetingCluster(Cluster):
         return bool(self._ask(self.tables, self.index, slots.TRY_READY, row, wanted_until, now))
 
     def want(self, row: int, wanted: bool = True) -> None:
-        """Whether its mate has asked for this job, be it before its submission."""
+        """Note whether its mate has asked for this job, be it before its submission."""
         self.tables.slots[row]["wanted"] = wanted
         self._record["marked"] = 1
 
@@ -72,7 +72,7 @@ class MeetingCluster(Cluster):
         return row if row != NONE and (mark["been_ready"] or mark["slot"]) else None
 
     def keep_in_turn(self, row: int, in_turn: bool) -> None:
-        """Whether the job starts in its turn only, though it is wanted."""
+        """Note whether the job starts in its turn only, though it is wanted."""
         self.tables.slots[row]["in_turn"] = in_turn
 
     def pushes(self, row: int, now: int, *, tried: bool) -> int | None:
@@ -100,7 +100,7 @@ class MeetingCluster(Cluster):
         return bool(self._ask(self.tables, self.index, slots.BOOK, row, at, now))
 
     def move_slot(self, row: int, moves: SlotMoves) -> None:
-        """When the slot that the job has may become an earlier one."""
+        """Note when the slot that the job has may become an earlier one."""
         self.tables.slots[row]["moves"] = moves
 
     def unbook(self, row: int) -> None:

@@ -47,7 +47,7 @@ class OpenCluster(SchedulerBase):
     # Jobs in
 
     def submit(self, job: ClusterJob) -> None:
-        """A job is queued, or (after a restart) has the nodes that it had."""
+        """Note that a job is queued, or (after a restart) has the nodes that it had."""
         self.iteration.interrupt()
         self.rows.add(job)
         self.iteration.take_up(job)
@@ -128,7 +128,7 @@ class OpenCluster(SchedulerBase):
         self.rows.cluster.hold(self._known(job), now, min(until, NEVER))
 
     def ask_again(self, job: JobId) -> None:
-        """A holding job is ready again, on its nodes."""
+        """Note that a holding job is ready again, on its nodes."""
         self.iteration.ask_again(job)
         self.rows.tables.jobs[self.rows.row[job]]["state"] = JobState.READY
 
@@ -162,7 +162,7 @@ class OpenCluster(SchedulerBase):
         return self.rows.cluster.has_from(row, now)
 
     def _tried(self, job: JobId, now: int) -> int | None:
-        """The row of a job that a peer asks for; None: it is not here."""
+        """Return the row of a job that a peer asks for; None: it is not here."""
         row = self.rows.row.get(job)
         if not self.capabilities.slots:
             return row
@@ -192,7 +192,7 @@ class OpenCluster(SchedulerBase):
             self.rows.tables.marks[self.rows.row[job]]["wanted_until"] = until
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
+        """Note that the job ended, or was cancelled, in the final state `how`; its nodes are free."""
         self.iteration.interrupt()
         self.iteration.forget(job)
         row, cluster = self.rows.remove(job), self.rows.cluster
@@ -204,7 +204,7 @@ class OpenCluster(SchedulerBase):
         self.meeting.leave(job)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Whether a dry run counts the job as paired."""
+        """Note whether a dry run counts the job as paired."""
         if job in self.rows.row:
             self.rows.cluster.count_paired(self.rows.row[job], paired)
 
@@ -212,7 +212,7 @@ class OpenCluster(SchedulerBase):
         return self.meeting.take_changed() if self.capabilities.slots else []
 
     def _known(self, job: JobId) -> int:
-        """The job's row; whatever happens to another than the awaited job ends the open iteration."""
+        """Return the job's row; whatever happens to another than the awaited job ends the open iteration."""
         self.iteration.forget(job)
         row = self.rows.row[job]
         if row != self.rows.offered(0):

@@ -48,7 +48,7 @@ class OpenMeeting:
         return other
 
     def leave(self, job: JobId) -> None:
-        """The job is gone."""
+        """Note that the job is gone."""
         self._guarded.discard(job)
 
     # Iterations
@@ -103,12 +103,12 @@ class OpenMeeting:
         return self._cluster.state(self._rows.row[job]) is JobState.RUNNING
 
     def note_push(self, row: int, now: int, *, tried: bool) -> None:
-        """A job has nodes, perhaps before its turn."""
+        """Note that a job has nodes, perhaps before its turn."""
         if self._budget and (pushed := self._cluster.pushes(row, now, tried=tried)) is not None:
             self._rows.pushed[self._rows.job[row]] = pushed
 
     def count_start(self, job: JobId, now: int) -> None:
-        """A job starts."""
+        """Note that a job starts."""
         if self._budget:
             self._starts.count(self._rows.owner[job], now, self._rows.pushed.get(job))
 
@@ -131,7 +131,7 @@ class OpenMeeting:
 
     @contextmanager
     def _in_plan(self, job: JobId) -> Iterator[int]:
-        """The job's row; one that is ready, but not at its turn any more, is queued meanwhile."""
+        """Return the job's row; one that is ready, but not at its turn any more, is queued meanwhile."""
         tables, domain, row = self._rows.tables, self._rows.record, self._rows.row[job]
         if self._cluster.state(row) is not JobState.READY or row == domain["offered"]:
             yield row

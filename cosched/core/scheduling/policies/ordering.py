@@ -24,7 +24,7 @@ class Ordering:
 
 
 def ordering_by(address: int) -> Ordering:
-    """The function of C at this address is the score: of wait, requested (seconds) and nodes, as doubles."""
+    """Return the function of C at this address as the score: of wait, requested (seconds) and nodes, as doubles."""
     return Ordering(codes.EXPRESSION, Program((codes.CALL,), (float(address),)))
 
 

@@ -20,7 +20,7 @@ from cosched_sim.studies.verdicts import Named, Verdict, because, counted, missi
 
 
 def _worse(found: Found, one: str, *others: str) -> Verdict:
-    """Whether one strategy is more degraded than others, for each application on each testbed."""
+    """Return whether one strategy is more degraded than others, for each application on each testbed."""
     return positive(
         [
             (f"{TITLES[name]}, beside {other}", more_degraded(found, name, one, other))

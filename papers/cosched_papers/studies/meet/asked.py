@@ -97,7 +97,7 @@ def _zero(value: float, cases: int) -> str:
 
 
 def _at_most(results: Measured, load: float, value: Estimate | None, limit: float) -> str:
-    """Whether all of an interval is at most the limit, or none of it; with few replications it is open."""
+    """Return whether all of an interval is at most the limit, or none of it; with few replications it is open."""
     if value is None:
         return UNKNOWN
     return Range(high=limit).decides(value) if results.count(_place(load, MEET)) >= LEAST else OPEN

@@ -149,7 +149,7 @@ def _write(path: Path, content: bytes) -> None:
 
 @contextmanager
 def measured_once() -> Iterator[None]:
-    """In the block, Matplotlib measures aligned axes anew only when one of them has moved, or has other limits."""
+    """Let Matplotlib measure aligned axes in the block anew only when one of them has moved, or has other limits."""
     measure: Any = getattr(Axis, _MEASURE)
     last: dict[str, tuple[Any, Any]] = {}
 
