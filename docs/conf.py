@@ -1,7 +1,7 @@
 """The documentation site, for Sphinx: `make docs` builds it from the pages of the tree, which stay where they are.
 
 The pages are Markdown that code hosts show as well. The README is the first page; its table of contents is added here.
-A link to a file that is no page becomes a download of that file, one to a folder is shown as its text.
+A link to a file that is not a page becomes a download of that file, one to a folder is shown as its text.
 """
 
 from __future__ import annotations

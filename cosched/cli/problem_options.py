@@ -36,7 +36,7 @@ def problem_options(*, required: bool, strategies: bool = True) -> Callable[[Com
                 type=ApplicationName(),
                 metavar="NAME[,KEY=VALUE]...",
                 required=required,
-                help="The application that shall run.",
+                help="The application to run.",
             ),
             click.option(
                 "--size", type=click.IntRange(1, 10**9), metavar="N", required=required, help="The size of its problem."

@@ -71,7 +71,7 @@ class Mapper(Protocol):
     """Maps an application's data or tasks to machines, as whole units."""
 
     def map(self, group: Group) -> Map:
-        """Return the map that shall take the least time, perhaps without some of the machines; NoMapError."""
+        """Return the map that is expected to take the least time, perhaps without some of the machines; NoMapError."""
 
     def even(self, group: Group) -> Map:
         """Return a map in equal shares, in the order of the group, as a user makes who has no model; NoMapError."""

@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class StoppedError(Exception):
-    """The service shall stop before it has begun."""
+    """The service was told to stop before it has begun."""
 
 
 class Starting:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def explain(name: str, as_json: bool, server: str | None) -> None:
     """Say when a job is expected to start, and its mate or group, why each waits, and what changes that.
 
-    Expected starts are the plan of whoever schedules, if no further job comes; it says how good the last such
+    Expected starts are the scheduler's plan, if no further job comes; it says how good the last such
     estimates were. The domains of mates are asked. A group, or a pair by its name, is found as by cosched show.
     """
     with one_of(name, server) as (client, job):

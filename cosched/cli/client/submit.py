@@ -67,7 +67,7 @@ MATES = LINKS | WHEN | TERMS | {"or_alone"}  # a link on the command line discar
 class To(NamedTuple):
     """A script that is submitted to a domain; `part`: the machines that were chosen there.
 
-    `columns`: what all of it runs, if its domain shall choose the nodes.
+    `columns`: what all of it runs, if its domain chooses the nodes.
     """
 
     domain: str

@@ -37,7 +37,7 @@ class Places:
         return [name for name in self.names if name not in others]
 
     def chosen(self, job: JobId, nodes: int, taken: Iterable[str]) -> tuple[str, ...]:
-        """Return so many free nodes for a job, in the order in which it shall have them."""
+        """Return so many free nodes for a job, in the order in which it gets them."""
         free = self.free(taken)
         chosen = tuple(self.choose(job, free, nodes))
         assert len(chosen) == len(set(chosen)) == nodes

@@ -172,7 +172,7 @@ class Operations:
         )
 
     def _columns(self, said: Mapping[str, str], nodes: int) -> str | None:
-        """Return what is put on record of a job's columns, and of the nodes that it must have or shall get; Refusal."""
+        """Return what is put on record of a job's columns, and of the nodes that it must have or is given; Refusal."""
         kind = self._domain.kind
         if not said and not kind.columns():
             return None

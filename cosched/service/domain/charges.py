@@ -3,8 +3,8 @@
 A job is charged, with its owner and its account, for the nodes that it keeps unused on its own domain: those that it
 holds, and those that are booked, given to it while its mate's domain is asked. A malleable job keeps its least. It is
 not charged for nodes that its mate keeps. What a start before its turn has pushed the first job of the queue by is
-counted with the nodes of the job that started, and not charged; nor is for how long nodes were free for a job that
-waited for its slot, though others could have them for as long.
+counted with the nodes of the job that started, and not charged; the same holds for how long nodes were free for a job
+that waited for its slot, though others could have them for as long.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The jobs of a resource manager that schedules (see `adapters.batch_system`): what it reports becomes events.
 
-The core decides as ever; here is no queue of ours (`core.scheduling.external`).
+The core decides as always; there is no queue of ours (`core.scheduling.external`).
 """
 
 from __future__ import annotations

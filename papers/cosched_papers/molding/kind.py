@@ -76,7 +76,7 @@ class MoldingKeys(Settings):
     moldable_share: Annotated[
         Number, Field(ge=0, le=1, description="which share of jobs is moldable, if the trace does not say it (1)")
     ] = Decimal(1)
-    ideal_load: Annotated[Number, Field(gt=0, description="scojo_p: the load that sizes shall bring about (0.9)")] = (
+    ideal_load: Annotated[Number, Field(gt=0, description="scojo_p: the load to which sizes are chosen (0.9)")] = (
         Decimal("0.9")
     )
     load_delta: Annotated[Number, Field(ge=0, description="scojo_p: a load so near is good enough (0.01)")] = Decimal(
