@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from cosched.installation.brought import brought
 from cosched.schedulers.column import MAX_NODES, MIN_NODES
 from cosched.schedulers.kind import SchedulerKind
 from cosched.validation.text import shown
@@ -69,12 +70,7 @@ def kind_told_by(facts: Mapping[str, object]) -> SchedulerKind:
 
 
 def _loaded(entry: EntryPoint) -> SchedulerKind:
-    try:
-        kind = entry.load()
-    except Exception as error:  # whatever others have written there
-        raise InputError(f"scheduler {entry.name}", None, f"cannot be loaded: {error}") from error
-    if not isinstance(kind, SchedulerKind) or getattr(kind, "name", None) != entry.name:
-        raise InputError(f"scheduler {entry.name}", None, f"{entry.value} is no SchedulerKind of this name")
+    kind = brought(entry, SchedulerKind, "scheduler")  # type: ignore[type-abstract]
     for what in ("purpose", "keys"):
         if not hasattr(kind, what):
             raise InputError(f"scheduler {entry.name}", what, f"is missing in {entry.value}")

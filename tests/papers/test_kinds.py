@@ -68,7 +68,10 @@ def test_ours(monkeypatch):
             "scheduler bare:keys: is missing in tests.papers.",
         ),
         ({**OURS, "mine": "tests.papers.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
-        ({**OURS, "mine": OURS["fluid"]}, "scheduler mine: cosched_papers.fluid.kind:FLUID is no SchedulerKind"),
+        (
+            {**OURS, "mine": OURS["fluid"]},
+            "scheduler mine: cosched_papers.fluid.kind:FLUID must be of class SchedulerKind",
+        ),
     ],
 )
 def test_mistakes_are_one_line(monkeypatch, installed, said):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 
+from cosched.installation.brought import brought
 from cosched.installation.extras import PAPERS, install_command
 from cosched.words.errors import InputError
 from cosched_sim.studies.study import Study
@@ -24,20 +25,10 @@ def study_called(name: str) -> Study | None:
     if len(found) > 1:
         whose = " and ".join(sorted(entry.value for entry in found))
         raise InputError(f"study {name}", None, f"two packages have a study of this name: {whose}")
-    return next(map(_loaded, found), None)
+    return next((brought(entry, Study, "study") for entry in found), None)
 
 
 def unknown(name: object, *others: str) -> str:
     """Say that no study has this name, and list all there are, with `others` that are not entry points."""
     brought = "" if names() else f"; {install_command(PAPERS)} brings those of papers"
     return f"no study is called {name!r}; there are {', '.join([*names(), *others]) or 'none'}{brought}"
-
-
-def _loaded(entry: EntryPoint) -> Study:
-    try:
-        study = entry.load()
-    except Exception as error:  # whatever others have written there
-        raise InputError(f"study {entry.name}", None, f"cannot be loaded: {error}") from error
-    if not isinstance(study, Study) or study.name != entry.name:
-        raise InputError(f"study {entry.name}", None, f"{entry.value} is no Study with this name")
-    return study

@@ -104,8 +104,8 @@ def test_studies_come_from_entry_points(entries, example):
     [
         ("boosts", ImportError("no module"), "study boosts: cannot be loaded: no module"),
         ("boosts", ZeroDivisionError("division by zero"), "study boosts: cannot be loaded: division by zero"),
-        ("boosts", 3, "study boosts: elsewhere:STUDY is no Study with this name"),
-        ("boosts", study_called("meet"), "study boosts: elsewhere:STUDY is no Study with this name"),
+        ("boosts", 3, "study boosts: elsewhere:STUDY must be of class Study and have this name"),
+        ("boosts", study_called("meet"), "study boosts: elsewhere:STUDY must be of class Study and have this name"),
         ("meet", study_called("meet"), "study meet: two packages have a study of this name: "),
     ],
 )
