@@ -19,15 +19,7 @@ from tests.papers.together import molded, setup, unlike
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of, some_pairs
 from tests.sim.group_cases import Case, random_case
-from tests.sim.schedulers.together import (
-    check_together,
-    express,
-    opened,
-    played,
-    restarted,
-    schedule,
-    watched,
-)
+from tests.sim.schedulers.together import check_together, express, opened, played, restarted, schedule, watched
 from tests.tiers import seeds
 
 KINDS = ("batch", "fluid", "express", "molding", "heterogeneous")

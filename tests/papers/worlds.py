@@ -79,8 +79,4 @@ class HeterogeneousWorld(MeetingWorld):
     node_kind = HeterogeneousNode
 
 
-OF_PAPERS: dict[str, type[World]] = {
-    "fluid": FluidWorld,
-    "molding": MoldingWorld,
-    "heterogeneous": HeterogeneousWorld,
-}
+OF_PAPERS: dict[str, type[World]] = {"fluid": FluidWorld, "molding": MoldingWorld, "heterogeneous": HeterogeneousWorld}

@@ -9,14 +9,7 @@ import pytest
 
 from cosched.core.effects import Book, Quote
 from cosched.core.events import Asked, SlotDue
-from cosched.core.protocol import (
-    GroupProposed,
-    MateTried,
-    ProposeGroupStart,
-    Settled,
-    SettleGroupStart,
-    Vote,
-)
+from cosched.core.protocol import GroupProposed, MateTried, ProposeGroupStart, Settled, SettleGroupStart, Vote
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import Scheme
 from cosched.service.domain.offered_slots import OfferedSlots

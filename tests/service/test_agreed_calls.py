@@ -140,10 +140,7 @@ async def test_slots_are_proposed_by_the_peer_s_clock_and_answered_by_ours(offse
         assert abs(first.not_before.seconds - t - ahead) <= 0.5
         assert second.only_before.seconds - second.not_before.seconds == 60
         assert not first.HasField("only_before")
-        assert caller.answers.heard == [
-            GroupProposed(Vote.NO, earliest=t + 60),
-            GroupProposed(Vote.BOOKED, earliest=t),
-        ]
+        assert caller.answers.heard == [GroupProposed(Vote.NO, earliest=t + 60), GroupProposed(Vote.BOOKED, earliest=t)]
 
 
 async def test_without_a_known_clock_all_start_at_once() -> None:

@@ -165,11 +165,7 @@ AWAY = CallError(Failure.UNREACHABLE, "is away")
             -5,
             "its mate b:1 began 5.0 s later: that service was restarted meanwhile",
         ),
-        (
-            [status(NOW + 30, NOW + 30.5)],
-            -29,
-            "its mate b:1 began 29 s later: that start was ordered only then",
-        ),
+        ([status(NOW + 30, NOW + 30.5)], -29, "its mate b:1 began 29 s later: that start was ordered only then"),
         ([status(NOW - 1)], 2.5, "began 2.5 s after its mate b:1: its resource manager was late"),  # an older version
     ],
 )

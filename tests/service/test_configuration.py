@@ -198,8 +198,7 @@ CANNOT_MEET = "slurm can start no pair by a mate_budget or slots: leave both out
 
 
 @pytest.mark.parametrize(
-    ("lines", "key"),
-    [('scheme = "meet"', "scheme"), ("slots = true", "slots"), ("mate_budget = 0.1", "mate_budget")],
+    ("lines", "key"), [('scheme = "meet"', "scheme"), ("slots = true", "slots"), ("mate_budget = 0.1", "mate_budget")]
 )
 def test_a_batch_system_that_cannot_meet_refuses_to(
     refusal: Refusal, monkeypatch: pytest.MonkeyPatch, lines: str, key: str
@@ -281,10 +280,7 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
         ("max_clock_offset = -0.1", "coscheduling.max_clock_offset: -0.1 is below 0"),
         ("max_clock_offset = true", "coscheduling.max_clock_offset: a number is expected, not true"),
         ("peer_patience = 99999999999", "coscheduling.peer_patience: 99999999999 is not between 0 and"),
-        (
-            'on_member_requeued = "again"',
-            "coscheduling.on_member_requeued: 'again' is not 'continue', ",
-        ),
+        ('on_member_requeued = "again"', "coscheduling.on_member_requeued: 'again' is not 'continue', "),
         ("max_requeues = -1", "coscheduling.max_requeues: -1 is not between 0 and"),
         ("hold_check = 99999999999", "coscheduling.hold_check: 99999999999 is not between 0 and"),
         ('enabled = "no"', "coscheduling.enabled: 'no' is neither true nor false"),

@@ -139,9 +139,7 @@ async def test_one_request_id_is_that_of_one_method(site: Site) -> None:
 # What the scheduler cannot
 
 
-async def test_nodes_by_name_are_refused_before_all_where_the_scheduler_gives_none(
-    site: Site,
-) -> None:
+async def test_nodes_by_name_are_refused_before_all_where_the_scheduler_gives_none(site: Site) -> None:
     with pytest.raises(Refusal, match="nodelist: a batch scheduler takes no names of nodes: leave it out") as refused:
         await site.submit(columns={"nodelist": "slot1"})
     assert refused.value.reason == "NO_NAMED_NODES"

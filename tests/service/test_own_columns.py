@@ -88,10 +88,7 @@ def test_a_column_that_the_scheduler_does_not_read_names_those_that_do(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "wrong"),
-    [
-        (example.EXPRESS, {"steady": "maybe"}, "steady: 'maybe' is neither no nor yes"),
-    ],
+    ("kind", "said", "wrong"), [(example.EXPRESS, {"steady": "maybe"}, "steady: 'maybe' is neither no nor yes")]
 )
 def test_what_cannot_be_read_is_told_by_its_name(kind, said, wrong):
     with pytest.raises(ValueError, match=wrong):

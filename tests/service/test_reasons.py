@@ -68,10 +68,7 @@ WORDS = {
     Why.WINDOW_AHEAD: ("window_ahead", "others of its group have started, and its window has not come yet"),
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
     Why.MEMBER_LOST: ("member_lost", "its mate was cancelled or has failed"),
-    Why.SUCCESSOR: (
-        "awaits_successor",
-        "its mate was cancelled by its owner, who may submit another in its place",
-    ),
+    Why.SUCCESSOR: ("awaits_successor", "its mate was cancelled by its owner, who may submit another in its place"),
     Why.MATE_NOT_TOLD: ("peer_absent", "its mate's domain has not heard yet that it was queued again"),
     Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached: the job starts alone"),
     Why.PEER_AWAY: ("peer_absent", "b gives no answer: the job starts alone"),
@@ -81,10 +78,7 @@ WORDS = {
     Why.DRAINING: ("domain_drains", "a drains, and makes no pairs"),
     story.HELD_CAP: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
     story.TOO_LARGE: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
-    story.HELD_BUDGET: (
-        "holds_over_budget",
-        "it would hold 4 nodes; its account  has held 0.0 of at most 0.0",
-    ),
+    story.HELD_BUDGET: ("holds_over_budget", "it would hold 4 nodes; its account  has held 0.0 of at most 0.0"),
 }
 
 

@@ -10,9 +10,7 @@ from typing import Any, cast
 import pytest
 
 from cosched.core.effects import Quote, Start, Try, Unbook
-from cosched.core.protocol import (
-    MateTried,
-)
+from cosched.core.protocol import MateTried
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks

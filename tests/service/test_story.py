@@ -117,10 +117,7 @@ STORED = [  # what databases of earlier versions have, and what the core tells
         {"why": "its mate will not run: failed"},
         Record("1", What.STARTED, Why.MATE_WILL_NOT_RUN, {"mate_status": Status.FAILED}),
     ),
-    (
-        {"why": "PeerUnreachable", "away_s": 60},
-        Record("1", What.STARTED, Why.PEER_UNREACHABLE, {"away_s": 60}),
-    ),
+    ({"why": "PeerUnreachable", "away_s": 60}, Record("1", What.STARTED, Why.PEER_UNREACHABLE, {"away_s": 60})),
     (
         {"why": "its mate started before it: desynchronised", "gap_s": 5},
         Record("1", What.STARTED, Why.MATE_STARTED_BEFORE, {"gap_s": 5}),

@@ -43,22 +43,7 @@ def shown(context: str) -> str:
 def test_options_become_qsub_s(run: Qsub) -> None:
     options = {"nodes": 2, "time_limit": 90, "name": "flow", "hold": True, "mate": "eureka:9", "or_alone": True}
     run(export="ALL,A=1", directory="/tmp", **options)
-    common = [
-        "-wd",
-        "/tmp",
-        "-terse",
-        "-pe",
-        "nodes",
-        "2",
-        "-l",
-        "h_rt=90",
-        "-N",
-        "flow",
-        "-V",
-        "-v",
-        "A=1",
-        "-h",
-    ]
+    common = ["-wd", "/tmp", "-terse", "-pe", "nodes", "2", "-l", "h_rt=90", "-N", "flow", "-V", "-v", "A=1", "-h"]
     assert run.passed() == [*common, "-ac", "mate=eureka:9,or_alone=true", "-dc", "pair,group"]
     assert run.script() == SCRIPT
 

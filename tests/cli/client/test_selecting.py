@@ -58,11 +58,7 @@ def test_a_job_on_one_domain_gets_the_machines_by_name_and_its_map(grid, sent):
     variables = {key: text for key, text in request.environment.items() if key.startswith("MAP_")}
     shares = [int(share) for share in variables.pop("MAP_SHARES").split(":")]
     assert (sum(shares), len(shares)) == (1000, 4)
-    assert variables == {
-        "MAP_MACHINES": "n3.i.org:n2.i.org:n1.i.org:n0.i.org",
-        "MAP_BEFORE": "0",
-        "MAP_SIZE": "1000",
-    }
+    assert variables == {"MAP_MACHINES": "n3.i.org:n2.i.org:n1.i.org:n0.i.org", "MAP_BEFORE": "0", "MAP_SIZE": "1000"}
 
 
 def test_machines_that_are_alike_need_no_names(grid, sent):

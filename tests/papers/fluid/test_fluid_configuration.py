@@ -42,14 +42,8 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
             "coscheduling.yield_boost: a fluid scheduler has none: remove it, or give scheduler=batch",
         ),
         (PLAIN + "level = 3\n", "manager.level: only a fluid scheduler has it: "),
-        (
-            PLAIN + "resize_patience = 9\n",
-            "manager.resize_patience: only a fluid scheduler has it: ",
-        ),
-        (
-            FLUID + "min_share = 0.5\n",
-            "manager.min_share: jobs say by themselves what is their least",
-        ),
+        (PLAIN + "resize_patience = 9\n", "manager.resize_patience: only a fluid scheduler has it: "),
+        (FLUID + "min_share = 0.5\n", "manager.min_share: jobs say by themselves what is their least"),
         (FLUID + "resize_patience = 0\n", "manager.resize_patience: "),
         (FLUID + 'on_resize_ignored = "kill"\n', "manager.on_resize_ignored: "),
         (

@@ -114,10 +114,7 @@ def test_sizes_that_are_refused(keys, reason):
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        (
-            {"backfill": "conservative"},
-            "conservative has meaning with sizing=cirne_berman and sizing=none only",
-        ),
+        ({"backfill": "conservative"}, "conservative has meaning with sizing=cirne_berman and sizing=none only"),
         ({"backfill": "conservative", "sizing": "scojo"}, "only: sizing=scojo reserves one job"),
         ({"backfill": "none", "sizing": "none"}, "a molding scheduler always backfills: give easy or conservative"),
     ],

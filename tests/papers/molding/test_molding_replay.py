@@ -59,12 +59,7 @@ def test_two_jobs_in_tables(log, tmp_path):
 @pytest.mark.parametrize("sizing", ["none", "scojo", "cirne_berman"])
 def test_other_sizings(log, sizing):
     assert (
-        sizes(replayed(log, f"sizing={sizing}"))
-        == {
-            "none": [8, 8],
-            "scojo": [5, 5],
-            "cirne_berman": [10, 10],
-        }[sizing]
+        sizes(replayed(log, f"sizing={sizing}")) == {"none": [8, 8], "scojo": [5, 5], "cirne_berman": [10, 10]}[sizing]
     )
 
 

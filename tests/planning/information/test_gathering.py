@@ -123,8 +123,7 @@ def test_what_is_no_value_of_its_kind_is_not_known_and_told():
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
-    [(SourceError("nobody there"), "nobody there"), (KeyError("x"), "has failed: KeyError: 'x'")],
+    ("error", "told"), [(SourceError("nobody there"), "nobody there"), (KeyError("x"), "has failed: KeyError: 'x'")]
 )
 def test_a_source_that_fails_knows_nothing_and_the_others_count(error, told):
     broken, known = gathered(Broken(error), Known(Reading("speed", "a.x", 2.0)))

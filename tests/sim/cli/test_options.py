@@ -119,10 +119,7 @@ def test_every_key_of_a_domain():
         ("mate_budget=11", "mate_budget: 11 is not between 0 and 10; 0.5 is usual"),
         ("mate_budget=0.1234567", "mate_budget: 0.1234567 has more than 6 digits after the point: round it"),
         ("mate_budget=half", "mate_budget: 'half' is not a number"),
-        (
-            "mate_budget=0.5,mate_budget_share=0.5",
-            "mate_budget_share: only a service can bound the share",
-        ),
+        ("mate_budget=0.5,mate_budget_share=0.5", "mate_budget_share: only a service can bound the share"),
         ("slots=1", "slots: '1' is neither true nor false"),
         ("backfill=lots", "backfill: 'lots' is not 'easy', 'conservative' or 'none'"),
         ("format=xls", "format: 'xls' is not 'swf', 'accounting', 'sacct' or 'csv'"),

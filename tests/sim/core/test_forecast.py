@@ -101,12 +101,7 @@ def test_it_changes_nothing(jobs, policy):
     starts = list(foresee(cluster, now))
     assert {each.job for each in starts} == set(cluster.rows.row)
     assert starts[0] == Foreseen(ready.job, now)
-    assert (
-        [cluster.job(job) for job in cluster.rows.row],
-        cluster.used(),
-        cluster.free,
-        cluster.awaited,
-    ) == before
+    assert ([cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free, cluster.awaited) == before
 
 
 @pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])

@@ -8,16 +8,7 @@ import polars
 import pytest
 
 from cosched_papers.studies.groups.design import WORK, compared, experiments
-from cosched_papers.studies.groups.measuring import (
-    GAP,
-    GROUP_WAIT,
-    GROUPS,
-    HELD,
-    SYNC,
-    TOGETHER,
-    WAIT,
-    in_pairs,
-)
+from cosched_papers.studies.groups.measuring import GAP, GROUP_WAIT, GROUPS, HELD, SYNC, TOGETHER, WAIT, in_pairs
 from cosched_papers.studies.groups.setup import IN_PAIRS, settings, under
 from cosched_papers.studies.groups.verdict import verdict
 from cosched_sim.studies.cases import LABELS
