@@ -1,7 +1,5 @@
 """A qsub and a qstat of given outputs, by which `cosched submit` submits. They note their arguments, one a line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

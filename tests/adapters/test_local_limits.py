@@ -1,7 +1,5 @@
 """Slots that are parts of a processor: by control groups where these can be made, else by nice."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The profile, against one that looks at each second of each node."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

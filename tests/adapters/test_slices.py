@@ -1,7 +1,5 @@
 """While a long queue is read, others have their turn: each job is a slice here, however fast it is read."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

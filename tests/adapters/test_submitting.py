@@ -1,7 +1,5 @@
 """What each batch system does whose command to submit is not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is handed out, built once, and fresh environments that have nothing else of the tree."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Job scripts note their start, and run until there is a file.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

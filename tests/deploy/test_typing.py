@@ -1,7 +1,5 @@
 """What a user's notebook knows of types: mypy checks code, outside the tree, that uses cosched as it is installed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

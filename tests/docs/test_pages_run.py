@@ -1,7 +1,5 @@
 """Every block on README, CONTRIBUTING and the pages works as written, and prints what the page shows."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The domains that an exploration has reached, and what comes of each step of theirs: worked out once."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import sys

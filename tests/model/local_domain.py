@@ -1,7 +1,5 @@
 """One policy domain to be explored: what happens to it, and what it is known by."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum

@@ -5,8 +5,6 @@ refuses. Timers are slower than messages. As many messages are lost or doubled, 
 From each state in which no message is under way, a calm time must bring all members to start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import NamedTuple

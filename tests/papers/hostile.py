@@ -1,7 +1,5 @@
 """What hostile jobs say to the schedulers of papers: see test_hostile_submissions.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

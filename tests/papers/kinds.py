@@ -1,7 +1,5 @@
 """The schedulers of papers under test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from random import Random
 

@@ -1,7 +1,5 @@
 """Whoever schedules: mates start together, a restart changes no schedule, nor does who plays a domain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Domains of any kinds in simulations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """Live domains with the schedulers of papers, in the worlds of `tests.service`."""
 
-from __future__ import annotations
-
 import json
 
 from cosched_papers.fluid.kind import FLUID

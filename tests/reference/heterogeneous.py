@@ -4,8 +4,6 @@ Times are in dictionaries: `seq[class, machine]`, `par[class, cluster]`; what is
 clusters are known by numbers. A placement is (job, kind, resource, start, end), `kind` M or C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

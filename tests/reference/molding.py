@@ -3,8 +3,6 @@
 `wrong` names a rule that is misread, for tests that must notice it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What to expect of a run, from a list of all that happened. Slow and obvious; shares nothing with the product."""
 
-from __future__ import annotations
-
 import statistics
 from fractions import Fraction
 from math import floor, sqrt

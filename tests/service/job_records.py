@@ -1,7 +1,5 @@
 """Records of jobs, as submissions make them, and as they are later."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

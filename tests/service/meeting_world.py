@@ -1,7 +1,5 @@
 """The world of `world`, which looks at all slots after everything that happens."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 from cosched.core.job import WAITING

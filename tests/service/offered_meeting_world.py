@@ -3,8 +3,6 @@
 Slots outlive a domain. A job that has one is offered there only, from its instant on, and others run beside it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from decimal import Decimal

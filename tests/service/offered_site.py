@@ -1,7 +1,5 @@
 """A domain whose resource manager schedules: what is reported to it, and its orders and calls, which are only noted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Asks a page over real sockets, with nothing between."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path

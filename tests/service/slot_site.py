@@ -1,7 +1,5 @@
 """A domain beside a batch system whose pairs meet, as the preset "meet" has it, and what is done to its slots."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

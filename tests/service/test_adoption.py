@@ -1,7 +1,5 @@
 """Adoption by consent, at a domain with its database and beside a batch system: what is on record counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Instants of start on the way between a domain and its peer, each by the clock of whoever reads them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

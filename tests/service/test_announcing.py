@@ -1,7 +1,5 @@
 """Links are announced to the mates' domains, again if these cannot say yet what they know of a mate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """A domain answers before it has jobs launched: its peer waits for the answer to start the mate."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast

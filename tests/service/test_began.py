@@ -1,7 +1,5 @@
 """A job runs when its manager says so; how far apart the jobs of a pair began is on record on both sides, with why."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

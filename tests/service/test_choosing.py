@@ -1,7 +1,5 @@
 """Which of a domain's free nodes the job of an application gets, and what it is told of its map."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

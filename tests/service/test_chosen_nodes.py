@@ -1,7 +1,5 @@
 """Histories of live domains whose nodes are chosen: no two jobs have the same one, whatever is lost or whoever dies."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from itertools import product

@@ -1,7 +1,5 @@
 """Until when a peer's job holds, as a domain reads it whose clock differs from the peer's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import AsyncMock

@@ -1,7 +1,5 @@
 """Peers' calls for groups, at a domain with its database: answered the same after it was killed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A domain that fails at any effect of a turn has written nothing of the turn, and goes on from before it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The longest names, groups and terms that a job can have leave nothing of it, whatever schedules it."""
 
-from __future__ import annotations
-
 import gc
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """No message of a peer ends a service: what no state of a job allows is refused, logged, and counted for that peer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a peer's calls can keep: nodes for no longer, and no more of them, than the domain's own settings say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count

@@ -1,7 +1,5 @@
 """Answers to calls of peers that take a while: each call gets its own, or one that says that it came too late."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

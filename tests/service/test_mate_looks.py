@@ -1,7 +1,5 @@
 """How mates stand is asked for while somebody looks: each at most once in 30 s, and at once when it has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A live domain whose scheduler gives nodes by name, over the local manager: a job starts on these, whatever dies."""
 
-from __future__ import annotations
-
 import asyncio
 import getpass
 import json

@@ -1,7 +1,5 @@
 """The nodes of a domain whose manager schedules: what that tells of them, beside what our own jobs have."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.service.api.views import Views

@@ -1,7 +1,5 @@
 """A domain whose resource manager schedules drains: all its holds are given back before maintenance."""
 
-from __future__ import annotations
-
 from cosched.core.effects import Release, Reschedule, Start, Yield
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState

@@ -1,7 +1,5 @@
 """A domain whose resource manager schedules: its reports become events, its orders follow, others are passed over."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import replace
 from decimal import Decimal

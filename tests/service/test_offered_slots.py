@@ -1,7 +1,5 @@
 """A domain whose resource manager schedules and whose pairs meet: orders about slots, what comes of them, offers."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Start, Unbook, Yield

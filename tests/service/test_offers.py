@@ -1,7 +1,5 @@
 """What a service does after a restart with jobs that waited for their mates in a resource manager that schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace

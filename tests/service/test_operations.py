@@ -1,7 +1,5 @@
 """What users do: once, however often it is asked for, and to its end, whatever the resource manager says."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Orders to end runs that were preempted, or whose mates have ended or are queued again, and what mates are told."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.effects import Reschedule

@@ -3,8 +3,6 @@
 Its calls are answered once, also after this domain was killed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """A peer that refuses this domain is told of once, and then how often, whatever number of jobs asks it."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """A request that is refused leaves nothing: no note of its turn, and a domain that goes on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests of users that are under way when the service ends."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast

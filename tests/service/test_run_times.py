@@ -1,7 +1,5 @@
 """What a live domain learns of run times is on record with the end of each run: nothing is lost, or counted twice."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Starts before their turn, counted by owner, bounded by `mate_budget_share`, and kept over a restart."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from pathlib import Path

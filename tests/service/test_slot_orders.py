@@ -1,7 +1,5 @@
 """Orders about slots to a batch system: what waits for what, and what comes of a failure."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What slots may keep: those of an owner with a peer, which lies, are bounded in node-time; then the pair yields."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from itertools import count
 from pathlib import Path

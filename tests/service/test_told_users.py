@@ -1,7 +1,5 @@
 """What the users of a batch system are told of their jobs, in its own list of jobs."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 from typing import Any, cast

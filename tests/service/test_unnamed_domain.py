@@ -3,8 +3,6 @@
 Beside a batch system, and where jobs are submitted to the domain itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast

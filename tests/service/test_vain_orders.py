@@ -1,7 +1,5 @@
 """A peer may repeat what changes nothing as often as it likes: that fills neither the audit nor the story."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import AsyncMock

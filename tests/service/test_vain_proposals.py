@@ -1,7 +1,5 @@
 """A peer that proposes again and again, and never starts, has nodes kept here for an ever smaller part of the time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path

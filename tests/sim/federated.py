@@ -1,7 +1,5 @@
 """Plays a case by core players and a batch world, led by the conductor."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 

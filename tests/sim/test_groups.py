@@ -1,7 +1,5 @@
 """Groups of more than two jobs in replays (coscheduling.md): all members start together, whatever the schemes."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from decimal import Decimal

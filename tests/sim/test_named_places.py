@@ -1,7 +1,5 @@
 """Schedulers that give nodes by name (docs/simulator.md, Results): who has which from when to when."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise

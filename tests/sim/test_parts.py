@@ -1,7 +1,5 @@
 """Domains that share no pair or group are replayed apart, by tasks: the results are those of one process."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

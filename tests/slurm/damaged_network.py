@@ -6,8 +6,6 @@ goes by a relay: from the loopback interface into the caller's namespace, throug
 All of it ends with this process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import fcntl

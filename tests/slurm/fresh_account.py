@@ -5,8 +5,6 @@
 Everything is in a mount namespace of its own, where /etc/passwd has the user ann. It prints what became of the pair.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

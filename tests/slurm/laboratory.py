@@ -1,7 +1,5 @@
 """Coupled laboratories of Slurm clusters, as fixtures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

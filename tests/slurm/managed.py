@@ -1,7 +1,5 @@
 """A SlurmManager of a real cluster, what it has reported, and jobs for it."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Slurm's commands with `--pair`: cosched-spank and cli_filter.lua in a cluster of a laboratory."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

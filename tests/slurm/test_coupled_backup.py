@@ -3,8 +3,6 @@
 Both hosts are this one: the backup controller and the service beside it have another name for it.
 """
 
-from __future__ import annotations
-
 import signal
 import socket
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Real Slurm clusters whose services are killed while the network between them loses and damages packets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

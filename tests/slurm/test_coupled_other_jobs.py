@@ -1,7 +1,5 @@
 """Heterogeneous jobs, and jobs of srun and salloc, beside batch jobs of another real Slurm cluster."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

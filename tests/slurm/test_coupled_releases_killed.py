@@ -1,7 +1,5 @@
 """A service is killed while a hold of its job ends by force, on two real clusters; Slurm offers the job again."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Machines of two real Slurm clusters, chosen by a model: which are free, when others would be, what sbatch refuses."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

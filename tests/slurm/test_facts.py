@@ -1,7 +1,5 @@
 """What cosched relies on in Slurm, shown on the real thing: PrologSlurmctld is the paper's RunJob."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a real Slurm does when a running job's size changes: why jobs only give nodes up (slurm.md, Malleable jobs)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

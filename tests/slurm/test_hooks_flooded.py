@@ -1,7 +1,5 @@
 """The hooks' socket with more connections than it takes: the hooks find room, whatever others do."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import ExitStack
 from pathlib import Path

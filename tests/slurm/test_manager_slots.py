@@ -1,7 +1,5 @@
 """Slots by the calls of a Slurm manager: it takes them away when their jobs were let go, have yielded or have ended."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

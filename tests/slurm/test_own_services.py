@@ -1,7 +1,5 @@
 """Two accounts on two real Slurm clusters, without hooks and administrators: gates, and one login between them."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

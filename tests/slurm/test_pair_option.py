@@ -1,7 +1,5 @@
 """`--pair` of sbatch, salloc and srun, by cosched-spank and cli_filter.lua: the pair's name is in the job's comment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A job of a real Slurm gives nodes up, by `cosched.client.slurm` (slurm.md, Malleable jobs)."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

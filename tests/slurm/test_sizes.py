@@ -1,7 +1,5 @@
 """Jobs of a real Slurm that ask for a range of nodes: their size is what Slurm gives them (slurm.md)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Slots on a real cluster: reservations are booked, moved, claimed, and leave nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Slots on a real cluster whose slurmctld is killed at each step: nothing is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

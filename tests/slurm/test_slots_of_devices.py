@@ -1,7 +1,5 @@
 """Slots of jobs that ask for GPUs, memory, features and licences, and share their nodes, on a real cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

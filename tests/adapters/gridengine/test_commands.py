@@ -1,7 +1,5 @@
 """What Grid Engine 8.1.9 has printed, as the adapter reads it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

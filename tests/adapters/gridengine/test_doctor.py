@@ -1,7 +1,5 @@
 """What `cosched doctor` finds beside Grid Engine 8.1.9, as qconf has printed it, with the lines that mend it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

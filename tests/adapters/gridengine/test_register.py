@@ -1,7 +1,5 @@
 """What is known of a job that was given back, by the rows of qstat."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`cosched submit` runs qsub of Grid Engine: which options it passes, and what it makes of the words of qsub 8.1.9."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The gate as bash runs it, without Slurm: what its script notices, and what becomes of it without a service."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

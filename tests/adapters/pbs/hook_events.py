@@ -5,8 +5,6 @@ AttributeError for one that the site has not created, and has `keys()` of those 
 removes a resource. `reject` and `accept` end the hook at once.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """What PBS's commands print, recorded: numbers for texts, missing keys, dates of ctime, arrays, errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

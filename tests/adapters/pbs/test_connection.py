@@ -1,7 +1,5 @@
 """The helper that has one connection to the server, and what becomes of commands if it is slow, dies, or is missing."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What `cosched doctor` finds beside a PBS server, with the lines that mend it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

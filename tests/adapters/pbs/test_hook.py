@@ -1,7 +1,5 @@
 """The hook in a double of PBS's Python: what it tells users, what it asks the service, and what it does without one."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """How often the manager asks a recorded server: once in an interval, never more than once a second, for all jobs."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

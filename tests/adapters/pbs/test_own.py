@@ -1,7 +1,5 @@
 """PBS beside a user's own service: real gates in bash, and a server that shows what qstat did."""
 
-from __future__ import annotations
-
 import asyncio
 import getpass
 import json

@@ -1,7 +1,5 @@
 """When PBS would start a job that comes now, from what pbsnodes and qstat print."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is known of jobs, and whether the server may run one, without a server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

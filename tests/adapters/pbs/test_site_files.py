@@ -1,7 +1,5 @@
 """The files for sites agree with each other and with the code, and their configuration passes the check."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

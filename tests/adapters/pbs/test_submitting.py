@@ -1,7 +1,5 @@
 """`cosched submit` runs qsub: which options it passes, and what it makes of qsub's words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

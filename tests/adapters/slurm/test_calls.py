@@ -1,7 +1,5 @@
 """Running commands: deadlines, limits, environments; and when the queue is looked at."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress

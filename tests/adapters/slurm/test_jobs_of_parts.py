@@ -1,7 +1,5 @@
 """Jobs of Slurm that have parts: a heterogeneous job is one, by its first component; an array's tasks are jobs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

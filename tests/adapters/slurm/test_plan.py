@@ -1,7 +1,5 @@
 """Rules 2 and 4 of docs/meet.md on a cluster of Slurm, against numbers of free nodes, counted second by second."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

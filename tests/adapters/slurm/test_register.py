@@ -1,7 +1,5 @@
 """What is known of jobs, told by rows of squeue and words of hooks in every order."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is taken to be so for which version of Slurm."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched_adapters.slurm.versions import kills_hooks, requeue_delay, restarts_on_reconfigure, version_of

@@ -1,7 +1,5 @@
 """Options that let the jobs of a group start apart; what cannot be is refused with one clear line."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A fluid domain under anything that peers may say."""
 
-from __future__ import annotations
-
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched_papers.fluid.kind import FLUID
 from cosched_papers.fluid.settings import FluidSettings

@@ -1,7 +1,5 @@
 """Cases of fluid and batch domains with mates, for the product and for the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """Fluid domains with mates agree with the slow model (tests/reference/cofluid.py), job for job and size for size."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

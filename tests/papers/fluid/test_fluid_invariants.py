@@ -1,7 +1,5 @@
 """What must always hold where running jobs change their size for jobs that have mates, checked after every event."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from random import Random

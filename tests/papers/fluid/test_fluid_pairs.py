@@ -1,7 +1,5 @@
 """Fluid domains with mates in replays: the case of the design, and what must always hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

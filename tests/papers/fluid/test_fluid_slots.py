@@ -1,7 +1,5 @@
 """Quotes and bookings of the fluid scheduler (docs/fluid.md, Slots), and what it starts beside them."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.allocation import NOT_NOW, Allocation, Malleable

@@ -1,7 +1,5 @@
 """Quotes, bookings and starts at slots agree with the slow model (tests/reference/fluid_slots.py)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

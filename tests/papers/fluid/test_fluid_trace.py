@@ -1,7 +1,5 @@
 """The compiled fluid scheduler agrees with the slow model (tests/reference/fluid.py), job for job and size for size."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from fractions import Fraction

@@ -3,8 +3,6 @@
 "A job with mates starts only on nodes that are free." (A pair's whole life, section 5)
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import pairwise

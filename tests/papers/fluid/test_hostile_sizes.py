@@ -1,7 +1,5 @@
 """Jobs whose sizes change may say and tell what they will: memory stays small, and mistakes are one line."""
 
-from __future__ import annotations
-
 import gc
 import json
 import re

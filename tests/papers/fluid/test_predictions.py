@@ -1,7 +1,5 @@
 """Jobs that tell how long they take on each size, before they start or while they run (fluid.md, Predictions)."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A try (TryStartMate) is played on the state of a fluid domain itself: nothing of it may be left there."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Heterogeneous domains for the product and for the reference, from the same sites and jobs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """Calls of algorithms, for the product and for the reference."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users may use only what the site's file lets them: at submission, in placement, and when a mate asks."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """One call of each algorithm: cases worked by hand, properties, and the slow reference (Collins and George 2001)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from random import Random

@@ -1,7 +1,5 @@
 """What a job of high priority costs a heterogeneous scheduler: see `cosched.conformance`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

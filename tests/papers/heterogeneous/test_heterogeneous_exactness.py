@@ -1,7 +1,5 @@
 """Replays of heterogeneous domains are those of the slow reference, job for job; and cases worked by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

@@ -1,7 +1,5 @@
 """The files of a heterogeneous domain: what is read, and the one line about what is wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

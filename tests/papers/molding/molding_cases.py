@@ -1,7 +1,5 @@
 """Domains whose jobs are molded, for the product and for the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Run times by curves of Downey's are those of exact speed-ups (molding.md, Jobs), however they are computed."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from random import Random

@@ -1,7 +1,5 @@
 """The cases of molding.md that were worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY

@@ -1,7 +1,5 @@
 """The product against the reference of molding.md, job for job, on random workloads."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 from fractions import Fraction
 from random import Random

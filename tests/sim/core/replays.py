@@ -1,7 +1,5 @@
 """Two small machines under the simulator's engine, for rules that need a local scheduler or both sides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """When jobs of a live domain are expected to start: what the simulator then does."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The scheduler that gives nodes by name, as a kind of domains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from cosched_sim.domain_setup import DomainSetup

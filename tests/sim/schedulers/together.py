@@ -1,7 +1,5 @@
 """Domains of any kinds in simulations, checked after every event; and kinds that play in other ways."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise

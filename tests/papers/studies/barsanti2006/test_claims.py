@@ -1,7 +1,5 @@
 """Claims decided on results made by hand: each can hold, and can fail with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
