@@ -1,4 +1,4 @@
 """How much hostile users submit."""
 
-SUBMISSIONS, FEW = 60, 9
+SUBMISSIONS, FEW = 24, 5
 MIDDLE = 1024  # nodes

@@ -168,10 +168,11 @@ async def test_submissions_take_no_more_work_on_a_larger_machine(tmp_path: Path,
 @pytest.mark.parametrize("name", CASES)
 async def test_jobs_that_have_left_leave_nothing(tmp_path: Path, name: str) -> None:
     case, used = CASES[name], []
-    tracemalloc.start()
     try:
         async with a_site(tmp_path / "a", case, MIDDLE) as site:
-            for turn in range(2):  # what is loaded at first, and the tests' own lists, grow once
+            for turn in range(3):  # in the first kernels are loaded, in the second the tests' own lists grow
+                if turn == 1:
+                    tracemalloc.start()
                 for number in range(SUBMISSIONS):
                     await submit(site, case, MIDDLE, turn * SUBMISSIONS + number)
                 assert site.domain.jobs
@@ -180,7 +181,7 @@ async def test_jobs_that_have_left_leave_nothing(tmp_path: Path, name: str) -> N
                 used.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert used[1] - used[0] < SUBMISSIONS * LEFT
+    assert used[2] - used[1] < SUBMISSIONS * LEFT
 
 
 @pytest.mark.parametrize("name", ["batch", "express", "fluid", "molding"])

@@ -14,8 +14,8 @@ from cosched.service.store import JobScript, Store, StoreError
 from tests.service.offered_site import Site
 from tests.service.store_examples import DOMAIN, SCRIPT, event, job
 from tests.small_disk import mounted
+from tests.tiers import soaked
 
-KILLS = 10
 # Each transaction adds a job with two events, and changes the job before; its number is told when it has been kept.
 WRITER = """
 import pathlib, sys
@@ -55,10 +55,11 @@ def check_whole(store, last):
     assert (store.next_job_id(), store.last_sequence()) == (last + 1, 2 * last)
 
 
-def test_what_was_committed_outlives_a_kill(tmp_path):
+@pytest.mark.parametrize("kills", soaked([4, 40], 1))
+def test_what_was_committed_outlives_a_kill(tmp_path, kills):
     choice = random.Random(3)
     path = tmp_path / "x.db"
-    for _ in range(KILLS):
+    for _ in range(kills):
         reported = write_and_be_killed(path, choice.randint(1, 60))
         with closing(Store.open(path, DOMAIN)) as store:
             last = int(store.meta("number"))

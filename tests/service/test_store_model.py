@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -275,4 +276,9 @@ STEPS = [
 ]
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestStore.settings = settings(max_examples=10, stateful_step_count=15)
+
+
+@pytest.mark.soak
+class TestStoreLong(TestStore):
+    settings = settings(max_examples=200, stateful_step_count=15)
