@@ -202,6 +202,14 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         """How many seconds there are between two times at which users are told why their jobs wait; 0: never."""
         return 0.0
 
+    @property
+    def pass_over(self) -> float:
+        """For how many seconds a job is not offered that came while another was tried: longer than a try may take.
+
+        If it came back earlier, it would take the nodes again before the batch system reaches the job that is tried.
+        """
+        return 3.0
+
     async def tell(self, job_id: str, text: str) -> None:  # noqa: ARG002
         """Show a line about a job to its user, beside what the batch system says of it; empty: nothing any more."""
         return

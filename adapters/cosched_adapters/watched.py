@@ -16,6 +16,8 @@ from cosched_adapters.setting_checks import QueueSettings
 from cosched_adapters.tasks import OwnTasks
 from cosched_adapters.watch import Watch
 
+_AFTER_A_TRY = 0.5  # seconds for which a job that was passed over is kept back after the try that it came during
+
 
 class Listener(Protocol):
     """What hears the hooks."""
@@ -82,6 +84,11 @@ class WatchedQueue(ABC, Generic[Job]):
     @property
     def nodes(self) -> int:
         return self._nodes
+
+    @property
+    def pass_over(self) -> float:
+        """See the protocol."""
+        return self._common.try_patience + _AFTER_A_TRY
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         while True:

@@ -1,12 +1,15 @@
 """What a service does after a restart with jobs that waited for their mates in a resource manager that schedules."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from cosched.core.effects import PassOver, Yield
 from cosched.core.job import JobState
 from cosched.service.domain.changes import Preempt
 from cosched.service.manager import cancelling
@@ -15,6 +18,10 @@ from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
 from cosched_adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
 from cosched_adapters.manager import ManagerError, NoRequeueError, UnavailableError
+from cosched_adapters.setting_checks import QueueSettings
+from cosched_adapters.watched import WatchedQueue
+
+LOG = logging.getLogger(__name__)
 
 
 class Domain:
@@ -112,6 +119,39 @@ async def test_a_job_that_cannot_be_queued_again_runs_on() -> None:
     await offers.carry_out(Preempt("j"))
     await tasks.settled()
     assert domain.run_on == ["j: qsub -r n"]
+
+
+class Queue(WatchedQueue[Any], BatchSystem):
+    """Notes for how long jobs are kept back."""
+
+    def __init__(self, try_patience: float) -> None:
+        super().__init__(QueueSettings(hook_socket=Path("hooks.sock"), try_patience=try_patience), LOG)
+        self._register = cast(Any, SimpleNamespace(jobs={"j": "j"}))
+        self.pauses: list[float] = []
+
+    async def _look(self) -> None:
+        return
+
+    async def _give_back(self, job: Any, pause: float, offer: int | None) -> bool:  # noqa: ARG002
+        self.pauses.append(pause)
+        return True
+
+    async def hasten(self, job_id: str) -> None:
+        assert job_id == "j"
+
+
+@pytest.mark.parametrize("try_patience", [0.5, 60.0])
+async def test_a_job_that_came_while_another_was_tried_is_not_offered_before_that_try_is_over(
+    try_patience: float,
+) -> None:
+    """Else it would take the nodes again, before the batch system reaches the one that is tried, try after try."""
+    system, domain = Queue(try_patience), cast(Any, Domain(j=JobState.QUEUED))
+    domain.decisions = SimpleNamespace(giving_back={"j"})
+    offers = Offers(domain, domain, system, cast(Any, None), Coupled([]), Tasks(pytest.fail))
+    await offers.carry_out(PassOver("j", 1))
+    assert system.pauses[0] > try_patience
+    await offers.carry_out(Yield("j", 1.0, 2))
+    assert system.pauses[1:] == [30.0]  # as configured
 
 
 async def test_slots_of_an_earlier_service_that_met_are_taken_away() -> None:

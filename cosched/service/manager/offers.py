@@ -65,7 +65,6 @@ from cosched_adapters.slices import Slices
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers
 UNKNOWN_THERE = "its resource manager does not know it any more"
-PASSED_OVER = 3.0  # seconds during which a job that was passed over is not offered
 _LOG = logging.getLogger(__name__)
 
 
@@ -141,7 +140,7 @@ class Offers(Work[SystemOrder, BatchReport]):
     async def _give_back(self, order: Yield | PassOver) -> None:
         with self._giving_back(order.job):
             try:
-                backoff = PASSED_OVER if isinstance(order, PassOver) else None
+                backoff = self._system.pass_over if isinstance(order, PassOver) else None
                 await self._system.give_back(order.job, backoff, order.offer)
             except MustHoldError:  # a try has found it, which does not say so
                 if (record := self._domain.jobs.get(order.job)) is not None:  # else it has ended meanwhile
