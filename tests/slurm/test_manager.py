@@ -270,7 +270,7 @@ async def test_an_order_for_one_task_of_an_array_is_for_no_other(place: Place) -
             await slurm.manager.relink(array, named_mate("eureka", "q"))
         await slurm.manager.relink(array, named_mate("eureka", "q[3]"))
         await slurm.manager.hasten(array)
-        comments = {row.job_id: row.comment for row in await asyncio.to_thread(rows, slurm.cluster, *tasks.values())}
+        comments = {row.job_id: row.comment for row in await slurm.manager._slurm.details([array])}
         assert comments == dict.fromkeys(tasks.values(), "cosched:pair=p") | {array: "cosched:group=q@eureka"}
         await slurm.manager.cancel(array)
         await slurm.wait_for(Ended, array)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 
 from cosched_adapters.batch_system import NodeState
@@ -15,11 +16,14 @@ from cosched_adapters.programs import Failure, Programs
 from cosched_adapters.slices import in_slices
 from cosched_adapters.slurm import commands, controllers, machine, reservations
 from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.comments import MARK
 from cosched_adapters.slurm.plan import Plan
 from cosched_adapters.slurm.reservations import Reservation, ReservationError
 from cosched_adapters.slurm.settings import SlurmSettings
+from cosched_adapters.slurm.versions import shows_exclusive
 from cosched_adapters.slurm.wants import shared
 
+Show = Callable[[Sequence[str]], list[str]]  # of some jobs or arrays, the command that shows them
 _MOST_CONTROLS = 4  # concurrent commands that change jobs
 _MOST_IDS = 1000  # in one command
 
@@ -30,28 +34,54 @@ class Slurm:
     def __init__(self, settings: SlurmSettings) -> None:
         self._controls = asyncio.Semaphore(_MOST_CONTROLS)
         self._share = frozenset[str]()  # what the jobs of one node share, once the configuration was read
+        self._exclusive = False  # whether squeue has this field, likewise
         environment = {"SLURM_TIME_FORMAT": "%s"}
         conf = settings.conf or os.environ.get("SLURM_CONF")
         if conf:
             environment["SLURM_CONF"] = str(conf)
         self._tasks: dict[str, str] = {}  # of jobs that are tasks: an array's last task has the array's own id
+        self._parted: set[str] = set()  # the arrays whose tasks are jobs of their own
+        self._in_one_row: list[str] = []  # of these those whose waiting tasks squeue has shown in one row
         self._programs = Programs("Slurm", settings.bin, settings.command_timeout, environment)
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs, without their comments."""
-        rows = commands.whole(await in_slices(commands.each_row(await self._run(commands.queue()))))
+        rows = await in_slices(commands.each_row(await self._run(commands.queue())))
+        self._in_one_row = _in_one_row(rows, lambda row: row.array in self._parted)
+        rows = commands.whole(await self._apart(rows, self._in_one_row, commands.each_task))
+        self._parted &= {row.array for row in rows if row.array is not None}
         self._tasks = _tasks_among(rows)
         return rows
 
     async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
         """Return those of the jobs that Slurm knows, with their comments."""
-        rows: list[JobRow] = []
-        for start in range(0, len(job_ids), _MOST_IDS):
-            with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
-                printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
-                rows += await in_slices(commands.each_row(printed, comments=True))
+        rows = await self._shown(job_ids, commands.details, comments=True)
+        arrays = _in_one_row(rows, lambda row: MARK in (row.comment or ""))
+        rows = await self._apart(rows, arrays, partial(commands.each_task, comments=True), comments=True)
+        self._parted |= set(arrays).difference(_in_one_row(rows, lambda _: True))
         self._tasks |= _tasks_among(rows)
         return commands.whole(rows)
+
+    async def _apart(
+        self, rows: list[JobRow], arrays: Sequence[str], show: Show, *, comments: bool = False
+    ) -> list[JobRow]:
+        """Return these rows, with one for each task of some arrays that is a job of its own.
+
+        Since 25.11 the last task that waits stays the array's own job, and squeue shows all that wait in its row.
+        """
+        if not arrays:
+            return rows
+        tasks = commands.parted(await self._shown(arrays, show, comments=comments))
+        return [row for row in rows if row.array not in arrays] + tasks
+
+    async def _shown(self, ids: Sequence[str], show: Show, *, comments: bool) -> list[JobRow]:
+        """Return the rows that squeue shows of these jobs or arrays, as far as Slurm knows them."""
+        rows: list[JobRow] = []
+        for start in range(0, len(ids), _MOST_IDS):
+            with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
+                printed = await self._run(show(ids[start : start + _MOST_IDS]))
+                rows += await in_slices(commands.each_row(printed, comments=comments))
+        return rows
 
     async def tasks(self, array: str) -> list[int]:
         """Return the numbers of an array's tasks that wait."""
@@ -63,6 +93,7 @@ class Slurm:
         Any change of one task does that: each is given the comment that it has. The last one is alone then.
         """
         await asyncio.gather(*(self._part(f"{array}_{task}", comment) for task in tasks[:-1]))
+        self._parted.add(array)
 
     async def _part(self, task: str, comment: str) -> None:
         with suppress(UnknownJobError):  # it was cancelled meanwhile
@@ -91,7 +122,7 @@ class Slurm:
     async def config(self) -> dict[str, str]:
         """Return Slurm's configuration: parameters and values."""
         config = commands.parse_config(await self._run(commands.show_config()))
-        self._share = shared(config)
+        self._share, self._exclusive = shared(config), shows_exclusive(config)
         return config
 
     async def active_controller(self) -> str | None:
@@ -152,7 +183,7 @@ class Slurm:
     async def jobs_inside(self) -> dict[str, list[str]]:
         """Return the jobs in each reservation, waiting or with nodes."""
         inside: dict[str, list[str]] = {}
-        for job in machine.parse_jobs(await self._run(machine.jobs())):
+        for job in machine.parse_jobs(await self._active(machine.jobs)):
             if job.reservation is not None:
                 inside.setdefault(job.reservation, []).append(job.job_id)
         return inside
@@ -166,11 +197,18 @@ class Slurm:
             self._run(machine.nodes()),
             self._run(machine.licences()),
             self.reservations(),
-            self._run(machine.counts()),
+            self._active(partial(machine.counts, exclusive=self._exclusive)),
         )
-        jobs = machine.parse_jobs(await self._run(machine.jobs()), counted, self._share)
+        jobs = machine.parse_jobs(await self._active(machine.jobs), counted, self._share)
         partitions, rooms = machine.parse_nodes(nodes), machine.parse_rooms(nodes)
         return Plan(now, partitions, jobs, reserved, rooms, machine.parse_licences(licences))
+
+    async def _active(self, show: Show) -> bytes:
+        """Return what is shown of all active jobs, then of the tasks that the last look has shown in one row."""
+        printed = await self._run(show(()))
+        with suppress(UnknownJobError):  # it has ended
+            printed += await self._run(show(self._in_one_row)) if self._in_one_row else b""
+        return printed
 
     async def node_states(self) -> dict[str, NodeState]:
         """Return the states of all nodes."""
@@ -190,6 +228,11 @@ class Slurm:
 
     async def _run(self, argv: list[str], failure: Failure = commands.failure) -> bytes:
         return await self._programs.run(argv, failure)
+
+
+def _in_one_row(rows: Iterable[JobRow], wanted: Callable[[JobRow], bool]) -> list[str]:
+    """Return the arrays of which several tasks have one row, of the `wanted` rows."""
+    return sorted({row.array for row in rows if row.array is not None and row.task is None and wanted(row)})
 
 
 def _tasks_among(rows: Iterable[JobRow]) -> dict[str, str]:

@@ -6,6 +6,7 @@ squeue prints rows of fixed widths in bytes, and we read them by position. So a 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -117,6 +118,12 @@ def details(job_ids: Iterable[str]) -> list[str]:
     return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _DETAILS)]
 
 
+def each_task(arrays: Iterable[str], *, comments: bool = False) -> list[str]:
+    """Show each task of these arrays in a row; for `parse_rows` and `parted`. UnknownJobError."""
+    ids = ",".join(map(checked, arrays))
+    return [*_SQUEUE, "-r", "-j", ids, "-O", _format(_WIDTHS | _DETAILS if comments else _WIDTHS)]
+
+
 def set_start(job_id: str, delay: int) -> list[str]:
     """Let a pending job start in `delay` seconds at the earliest; Slurm schedules soon after. UnknownJobError."""
     start = f"now+{delay}" if delay > 0 else "now"
@@ -214,6 +221,13 @@ def _with(row: JobRow, parts: Sequence[JobRow]) -> JobRow:
         can_yield=row.can_yield and all(part.can_yield for part in parts),
         others=tuple(part.comment or "" for part in parts),
     )
+
+
+def parted(rows: Iterable[JobRow]) -> list[JobRow]:
+    """Return these rows of `each_task`; tasks that are one job, since Slurm has not parted them, have one row."""
+    rows = list(rows)
+    tasks = Counter(row.job_id for row in rows)
+    return list({row.job_id: replace(row, task=None) if tasks[row.job_id] > 1 else row for row in rows}.values())
 
 
 def parse_config(printed: bytes) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cosched_adapters.batch_system import NodeState
 from cosched_adapters.manager import ManagerError
-from cosched_adapters.slurm.commands import number, seconds
+from cosched_adapters.slurm.commands import checked, number, seconds
 from cosched_adapters.slurm.hostlists import expand
 from cosched_adapters.slurm.wants import Node, Wants, node_of, wants
 
@@ -41,8 +41,9 @@ _COUNTS = {  # of squeue --Format, which has no excluded nodes; without a width 
     "tasks": "NumTasks",
     "cpus": "NumCPUs",
     "memory": "MinMemory",
-    "oversubscribe": "OverSubscribe",
 }
+_SHARING = {False: "OverSubscribe:0", True: "Exclusive:0-exclusive"}  # whether it shares nodes; since 26.05, as `wants`
+_COUNTED = (*_COUNTS, "sharing")
 _ACTIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,RESIZING,SIGNALING,STAGE_OUT,STOPPED"
 _SQUEUE = ("squeue", "-h", "-a", "--noconvert", "-t", _ACTIVE)
 _NONE = ("", "(null)", "N/A", "NONE")
@@ -73,14 +74,20 @@ class MachineJob:
     nodes: frozenset[str]
 
 
-def jobs() -> list[str]:
-    """Show all jobs that wait or have nodes; for `parse_jobs`."""
-    return [*_SQUEUE, "-o", _SEPARATOR.join(_FIELDS.values())]
+def jobs(arrays: Iterable[str] = ()) -> list[str]:
+    """Show all jobs that wait or have nodes, or each task of some arrays; for `parse_jobs`."""
+    return [*_SQUEUE, *_tasks_of(arrays), "-o", _SEPARATOR.join(_FIELDS.values())]
 
 
-def counts() -> list[str]:
-    """Show what these jobs ask for in numbers; for `parse_jobs`."""
-    return [*_SQUEUE, "-O", ",".join(f"{field}:0{_SEPARATOR}" for field in ("JobID", *_COUNTS.values()))]
+def _tasks_of(arrays: Iterable[str]) -> list[str]:
+    ids = ",".join(map(checked, arrays))
+    return ["-r", "-j", ids] if ids else []
+
+
+def counts(arrays: Iterable[str] = (), *, exclusive: bool = False) -> list[str]:
+    """Show what these jobs ask for in numbers; for `parse_jobs`. `exclusive`: as of `versions.shows_exclusive`."""
+    fields = [*(f"{field}:0" for field in ("JobID", *_COUNTS.values())), _SHARING[exclusive]]
+    return [*_SQUEUE, *_tasks_of(arrays), "-O", ",".join(f"{field}{_SEPARATOR}" for field in fields)]
 
 
 def nodes() -> list[str]:
@@ -107,12 +114,13 @@ def parse_default(printed: bytes) -> str | None:
 def parse_jobs(printed: bytes, counted: bytes = b"", share: frozenset[str] = frozenset()) -> list[MachineJob]:
     """Parse what `jobs` and `counts` show, with times in seconds since 1970; `share` as of `wants.shared`.
 
-    A job that has come between the two looks counts as one that wants whole nodes. ManagerError.
+    A job that has come between the two looks counts as one that wants whole nodes. What is shown later of a job counts.
+    ManagerError.
     """
-    numbers = {values[0]: dict(zip(_COUNTS, values[1:], strict=False)) for values in map(_values, _lines(counted))}
-    none = dict.fromkeys(_COUNTS, "")
-    rows = [_fields(line) for line in _lines(printed)]
-    return [_job(row | numbers.get(row["job_id"], none), share) for row in rows]
+    numbers = {values[0]: dict(zip(_COUNTED, values[1:], strict=False)) for values in map(_values, _lines(counted))}
+    none = dict.fromkeys(_COUNTED, "")
+    rows = {row["job_id"]: row for row in map(_fields, _lines(printed))}
+    return [_job(row | numbers.get(job_id, none), share) for job_id, row in rows.items()]
 
 
 def parse_licences(printed: bytes) -> dict[str, int]:

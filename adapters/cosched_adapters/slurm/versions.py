@@ -1,6 +1,6 @@
 """Differences between versions of Slurm, as far as `scontrol show config` shows them.
 
-Tried: 22.05.8, 24.05.8 and 26.05.3. The versions in which something changed are from Slurm's history.
+Tried: 22.05.8, 24.05.8, 25.11.7 and 26.05.3. The versions in which something changed are from Slurm's history.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ Version = tuple[int, int, int]
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})(?:\.([0-9]{1,3}))?")
 _DELAY_OPTION_SINCE = (25, 11, 0)
 _RECONFIGURES_ANEW_SINCE = (23, 11, 0)
+_SHOWS_EXCLUSIVE_SINCE = (26, 5, 0)
 _KILLS_HOOKS_SINCE = ((25, 5, 7), (25, 11, 4))  # in these release series; in later series always
 _EXPIRY, _LEAST_EXPIRY = 120, 5  # seconds: default and least of cred_expire
 
@@ -35,6 +36,11 @@ def requeue_delay(config: Config) -> int:
 def takes_requeue_delay(config: Config) -> bool:
     """Return whether SchedulerParameters has the option requeue_delay."""
     return (version_of(config) or (0, 0, 0)) >= _DELAY_OPTION_SINCE
+
+
+def shows_exclusive(config: Config) -> bool:
+    """Return whether squeue has the field Exclusive; OverSubscribe does not say any more whether a job shares nodes."""
+    return (version_of(config) or (0, 0, 0)) >= _SHOWS_EXCLUSIVE_SINCE
 
 
 def restarts_on_reconfigure(config: Config) -> bool:

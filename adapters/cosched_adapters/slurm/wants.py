@@ -15,7 +15,7 @@ from cosched_adapters.slurm.hostlists import expand
 from cosched_adapters.slurm.parameters import Config, text
 
 CPUS, MEMORY = "cpu", "mem"
-_SHARING = ("OK", "YES")  # squeue's OverSubscribe of a job that may have a part of a node
+_SHARING = ("OK", "YES", "NO-exclusive")  # what `machine.counts` shows of a job that may have a part of a node
 _GRES = re.compile(r"(?:gres[:/])?(?P<name>[^:=]+)(?::(?P<type>[^:=]*[^:=0-9][^:=]*))?(?:[:=](?P<count>[0-9]+))?(K?)")
 _IN_BRACKETS = re.compile(r"\([^()]*\)")
 _LICENCE = re.compile(r"(?P<name>[^:=]+)(?:[:=](?P<count>[0-9]+))?")
@@ -84,7 +84,7 @@ def wants(fields: Mapping[str, str], nodes: int, share: frozenset[str], *, queue
     """
     amounts = _amounts(fields, max(nodes, 1))
     parts = {kind: amount for kind, amount in amounts.items() if kind in share or kind not in (CPUS, MEMORY)}
-    whole = not share or fields["oversubscribe"] not in _SHARING or not share <= parts.keys()
+    whole = not share or fields["sharing"] not in _SHARING or not share <= parts.keys()
     asks = Asks(None if whole or (nodes > 1 and not queued) else parts, licences(fields["licenses"]))
     required = frozenset(expand(fields["required"]))
     excluded = frozenset(expand(fields["excluded"]))

@@ -43,6 +43,15 @@ def test_jobs_that_wait_for_something_else_and_those_of_certain_nodes_are_known_
     assert {job for job, read in found.items() if not read.limit} == {"4", "5"}
 
 
+def test_slurm_26_05_shows_in_another_field_whether_a_job_shares_nodes() -> None:
+    """Job 1 is of `sbatch --exclusive`."""
+    printed, counted = ((RECORDED / f"array-{name}-26.05.txt").read_bytes() for name in ("machine", "counts"))
+    found = machine.parse_jobs(printed, counted, frozenset(["cpu"]))
+    assert {job.job_id: job.wants.asks.amounts for job in found} == {"1": None, "2": {"cpu": 1}, "3": {"cpu": 1}}
+    assert machine.counts(exclusive=True)[-1].endswith("Exclusive:0-exclusive\x1f")
+    assert machine.counts()[-1].endswith("OverSubscribe:0\x1f")
+
+
 def test_only_nodes_that_can_be_used_count() -> None:
     """Nodes 5 and 6 are down and drained: Slurm would reserve them all the same."""
     usable = machine.parse_nodes((RECORDED / "machine-nodes.txt").read_bytes())

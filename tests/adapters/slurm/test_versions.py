@@ -2,7 +2,13 @@
 
 import pytest
 
-from cosched_adapters.slurm.versions import kills_hooks, requeue_delay, restarts_on_reconfigure, version_of
+from cosched_adapters.slurm.versions import (
+    kills_hooks,
+    requeue_delay,
+    restarts_on_reconfigure,
+    shows_exclusive,
+    version_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +58,8 @@ def test_how_long_slurm_keeps_a_requeued_job_back(version: str, auth_info: str, 
 def test_what_a_restart_or_a_reconfiguration_does_to_hooks(version: str, kills: bool, anew: bool) -> None:
     config = {"SLURM_VERSION": version}
     assert (kills_hooks(config), restarts_on_reconfigure(config)) == (kills, anew)
+
+
+@pytest.mark.parametrize(("version", "shows"), [("22.05.8", False), ("25.11.7", False), ("26.05.0", True), ("", False)])
+def test_in_which_field_squeue_shows_whether_a_job_shares_nodes(version: str, shows: bool) -> None:
+    assert shows_exclusive({"SLURM_VERSION": version}) == shows
