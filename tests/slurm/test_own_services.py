@@ -43,9 +43,10 @@ class Side(Account):
         self.sshd: Sshd
         self.notes = folder / "notes"
 
-    def submit(self, name: str, *options: str) -> str:
+    def submit(self, name: str, *options: str, then: str = "") -> str:
+        """Submit a job that notes that it has begun, and then does this."""
         script = self.folder / f"{name}.sh"
-        script.write_text(NOTING.format(notes=self.notes))
+        script.write_text(NOTING.format(notes=self.notes) + then)
         return self("submit", "--parsable", "--pair", name, *options, str(script), name).strip()
 
     def starts(self) -> dict[str, list[float]]:
@@ -82,11 +83,11 @@ class Side(Account):
             wait_until(lambda: not lives(process), "it is dead")
 
     def kill_gate(self, job: str) -> None:
-        """Kill all processes of a job's script."""
-        script = f"job{int(job):05}/slurm_script".encode()
+        """Kill all processes of a job's script; a job of the other cluster may have the same id."""
+        script, here = f"job{int(job):05}/slurm_script".encode(), f"SLURM_CLUSTER_NAME={self.cluster.name}\0".encode()
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if script in (process / "cmdline").read_bytes():
+                if script in (process / "cmdline").read_bytes() and here in (process / "environ").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
 
     def cut(self) -> None:
@@ -179,29 +180,51 @@ def test_a_job_whose_gate_is_killed_waits_again(held: tuple[Side, Side]) -> None
     here.submit("run1")  # before Slurm has seen that
     wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 120)
     assert [len(side.starts()["run1"]) for side in held] == [1, 1]
-    assert there.told(first)[1:] == ["1 ready nodes=1 nodelist=eureka1 locked", "1 starting"]
+    assert there.told(first)[1:] == ["1 ready nodes=1 nodelist=eureka1 locked", "1 starting soon", "1 started"]
     gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
     assert gap < 1, gap
 
 
 @pytest.mark.soak
-def test_pairs_over_kills_of_services_connections_and_gates(held: tuple[Side, Side]) -> None:
+def test_a_pair_starts_again_if_a_gate_is_killed_between_its_answer_and_its_start(held: tuple[Side, Side]) -> None:
     here, there = held
+    for number in range(10):  # until one is killed in time
+        name = f"run{number}"
+        jobs = [side.submit(name, "--if-requeued", "requeue", then="exec sleep 600\n") for side in held]
+        answer = there.state / "gates" / f"{jobs[1]}.answer"
+        wait_until(lambda path=answer: path.exists() and " start " in path.read_text(), "its gate has its answer", 180)
+        there.kill_gate(jobs[1])
+        if there.told(jobs[1])[-1] == "0 started":
+            for side, job in zip(held, jobs, strict=True):
+                side("cancel", job)
+            continue
+        wait_until(lambda name=name: name in there.starts(), f"it starts again:\n{jobs_of(held)}", 180)
+        wait_until(lambda name=name: len(here.starts()[name]) == 2, f"and its mate:\n{jobs_of(held)}", 180)
+        assert len(there.starts()[name]) == 1
+        gap = abs(here.starts()[name][1] - there.starts()[name][0])
+        assert gap < 1, gap
+        return
+    raise AssertionError("no gate was killed in time")
+
+
+@pytest.mark.soak
+def test_pairs_over_kills_of_services_connections_and_gates(sides: tuple[Side, Side]) -> None:
+    here, there = sides
     chance = random.Random(7)
     for number in range(KILLS):
-        name, order = f"run{number}", list(held)
+        name, order = f"run{number}", list(sides)
         chance.shuffle(order)
         first = order[0].submit(name)
         time.sleep(chance.uniform(0, 2))
         chance.choice([here.kill, there.kill, here.cut, partial(order[0].kill_gate, first)])()
         order[1].submit(name)
-        for side in held:
+        for side in sides:
             side("queue")
         try:
-            wait_until(lambda name=name: all(name in side.starts() for side in held), f"{name} starts", 180)
+            wait_until(lambda name=name: all(name in side.starts() for side in sides), f"{name} starts", 180)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{jobs_of(held)}") from None
-    starts = [side.starts() for side in held]
+            raise AssertionError(f"{error}\n{jobs_of(sides)}") from None
+    starts = [side.starts() for side in sides]
     assert all(len(times) == 1 for side in starts for times in side.values())
     gaps = [abs(starts[0][name][0] - starts[1][name][0]) for name in starts[0]]
     assert statistics.median(gaps) < 0.1, gaps
@@ -240,7 +263,7 @@ def test_a_time_limit_is_that_of_the_script_once_the_job_has_started(held: tuple
     wait_until(lambda: here.told(first) != [], "it waits at its gate")
     assert limit() == "2:10:00"
     there("submit", "--pair", "run1", "-", text=script)
-    wait_until(lambda: here.told(first)[-1] == "0 starting", "it starts", 180)
+    wait_until(lambda: here.told(first)[-1] == "0 started", "it starts", 180)
     wait_until(lambda: limit() != "2:10:00", "its limit falls")
     assert limit() in ("10:00", "11:00")
 

@@ -4,8 +4,9 @@ It keeps the script's `#SBATCH` or `#PBS` lines, waits in the allocation for the
 the script, by exec: the arguments, exit code, signals, standard streams and `$0` are as without it. It speaks by two
 files in a folder that login node and compute nodes share, whose names begin with the job's id:
 
-    ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST [locked], starting, gone; it keeps
-                the file locked while it waits, where that is possible
+    ID.told     the gate appends lines `TURN WORD ...`: ready nodes=N nodelist=LIST [locked], `starting soon` at an
+                answer, `started` right before its script begins, gone; it keeps the file locked while it waits for
+                an answer, where that is possible
     ID.answer   the service overwrites it: `TURN parked NUMBER`, now and then; or `TURN start AT NOW`, in seconds since
                 1970 (AT 0: now), and lines NAME=VALUE for the script's environment
 
@@ -89,7 +90,7 @@ if { : >> "$G/$J.answer"; } 2> /dev/null; then
     done
     D=0
     case $now in *.*) D=$((${now/./} - $(gate_now))) ;; esac
-    gate_told starting
+    gate_told starting soon
     exec 9>&-
     R=$((R - (SECONDS + 59) / 60))
     if [ "$R" -gt 0 ]; then %(trim)s > /dev/null 2>&1 & fi
@@ -110,6 +111,7 @@ if [ "$D" -gt 1000000 ]; then
     gate_says "the clock of $(hostname) is $((D / 1000000)) s behind the service's: tell the site"
 fi
 if [ "$N" -gt 0 ]; then sleep "$(printf '%%d.%%06d' $((N / 1000000)) $((N %% 1000000)))"; fi
+gate_told started
 unset -f gate_says gate_told gate_now gate_tcp
 exec "$B" "$@"
 exit 126

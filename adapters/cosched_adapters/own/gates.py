@@ -30,7 +30,10 @@ _LOOK = 0.1  # seconds between two looks at the gates' files
 _BEAT = 10.0  # seconds after which a gate that waits is told so again
 _UNGATED = 150.0  # seconds after which a job that runs, and has said nothing, has no gate
 _AGAIN = 5.0  # seconds until a job is offered again that could not be queued again
-_TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096})( locked)?)?")
+_TOLD = re.compile(
+    r"([0-9]{1,9}) (ready|starting soon|starting|started|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096})( locked)?)?"
+)
+_STARTING = {"starting soon": False, "starting": True, "started": True}  # and whether the script may have begun
 _JOB = re.compile(r"([0-9]{1,12})\.told")
 _LOG = logging.getLogger(__name__)
 
@@ -44,6 +47,7 @@ class Said:
     nodes: int = 0
     nodelist: str = ""
     locked: bool = False  # its file is locked as long as it lives
+    begun: bool = False  # its job's script may have begun
 
 
 class GateOffer(Protocol):
@@ -111,7 +115,7 @@ class Gates(Generic[Offer]):
         for job in self._changed():
             said = self._note(job)
             if said is not None and said.word == "ready" and self.let_go_at(job, said.turn) is not None:
-                self._said[job] = Said(said.turn, "starting")  # it will read that, if it has not
+                self._said[job] = Said(said.turn, "starting", begun=True)  # it will read that, if it has not
             else:
                 del self._sizes[job]  # it is heard again
 
@@ -263,16 +267,23 @@ class Gates(Generic[Offer]):
 
     def _note(self, job: str) -> Said | None:
         """Note the last whole line that a gate has written."""
+        if (said := self.read(job)) is not None:
+            self._said[job] = said
+        return said
+
+    def read(self, job: str) -> Said | None:
+        """Return the last whole line that a gate has written."""
         with suppress(OSError):
             *lines, _ = (self._folder / f"{job}.told").read_text(errors="replace").split("\n")
             if lines and (match := _TOLD.fullmatch(lines[-1])):
                 turn, word, nodes, nodelist, locked = match.groups()
-                self._said[job] = Said(int(turn), word, int(nodes or 0), nodelist or "", locked is not None)
-                return self._said[job]
+                if word in _STARTING:
+                    return Said(int(turn), "starting", begun=_STARTING[word])
+                return Said(int(turn), word, int(nodes or 0), nodelist or "", locked is not None)
         return None
 
     async def _heard(self, job: str) -> None:
-        said = self._note(job)
+        before, said = self._said.get(job), self._note(job)
         if said is None:
             return
         if said.word == "ready":
@@ -280,7 +291,7 @@ class Gates(Generic[Offer]):
             return
         if self._offers.pop(job, None) is not None:  # without an answer of ours
             self._on_withdrawn(job)
-        if said.word == "starting":
+        if said.word == "starting" and before != replace(said, begun=False):  # else that was heard before it began
             self._on_starting(job, said.turn)
 
     async def _ready(self, job: str, said: Said) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import logging
+import math
 import os
 import signal
 from collections.abc import Callable, Collection, Sequence
@@ -72,19 +73,17 @@ class SlurmGates(Gates[Offer]):
         self._lost: set[str] = set()  # jobs that Slurm does not queue again
 
     def save(self, row: JobRow) -> bool:
-        """Have Slurm queue a job again whose gate was killed while it waited, as on nodes that others clean up.
+        """Have Slurm queue a job again whose gate was killed before its script began, as on nodes that others clean up.
 
         False: that was not so, or Slurm refuses.
         """
-        job, said = row.job_id, self.said(row.job_id, row.restarts)
+        job = row.job_id
         if self._saved.get(job) == row.restarts:
             return True
         if row.signal != signal.SIGKILL or not row.can_yield or job in self._lost:
             return False
-        if said is None:
-            if not self._was_silent(row):
-                return False
-        elif (said.turn, said.word) != (row.restarts, "ready") or self.let_go_at(job, said.turn) is not None:
+        said = self.read(job)
+        if not (self._was_silent(row) if said is None or said.turn < row.restarts else self._was_waiting(row, said)):
             return False
         _LOG.warning("job %s is queued again: its gate was killed", job)
         self._saved[job] = row.restarts
@@ -99,6 +98,16 @@ class SlurmGates(Gates[Offer]):
             named = False
         ran = (row.ended_at or 0) - (row.started_at or 0)
         return named and row.restarts < _MOST_SILENT and ran <= _SILENT
+
+    def _was_waiting(self, row: JobRow, said: Said) -> bool:
+        """Whether a job had a gate that was killed while it waited for its answer, or then for its instant.
+
+        What it has said is not enough for the second: it may not have been able to say that its script begins.
+        """
+        if said.turn != row.restarts or said.begun or said.word == "gone":
+            return False
+        at = self.let_go_at(row.job_id, said.turn)
+        return said.word == "ready" if at is None else at > 0 and (row.ended_at or math.inf) <= at + _SILENT
 
     async def _save(self, job: str) -> None:
         try:

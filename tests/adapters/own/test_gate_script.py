@@ -87,7 +87,7 @@ def test_the_script_behind_a_gate_runs_as_without_it(tmp_path: Path) -> None:
     assert (job.returncode, printed, said) == (7, "", "")
     assert (tmp_path / "seen").read_text() == f"{gate.file} 2 a b|\ninput\n"
     assert (tmp_path / "seen").stat().st_mtime >= at - 0.1
-    assert gate.told()[-1] == "1 starting"
+    assert gate.told()[-2:] == ["1 starting soon", "1 started"]
     assert gate.file.read_bytes() == SCRIPT
 
 

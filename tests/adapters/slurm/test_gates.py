@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 import subprocess
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -49,9 +50,10 @@ class World:
         settings = SlurmSettings(hook_socket=folder / "s.sock", gates=folder / "gates")
         self.slurm = Seen(settings)
         self.offers, self.withdrawn = 0, 0
+        self.starting: list[tuple[str, int]] = []
         self.gates = self.slurm.gates = SlurmGates(
             settings, self.slurm, on_offer=self._offered, on_withdrawn=self._withdrawn,
-            on_starting=lambda *_: None, jobs=list,
+            on_starting=lambda *said: self.starting.append(said), jobs=list,
         )  # fmt: skip
 
     def _offered(self, _) -> None:
@@ -65,10 +67,10 @@ class World:
 
 
 @asynccontextmanager
-async def waiting(folder: Path) -> AsyncIterator[tuple[World, subprocess.Popen[str]]]:
+async def waiting(folder: Path, *arguments: str) -> AsyncIterator[tuple[World, subprocess.Popen[str]]]:
     """A job that waits in its gate, and is offered."""
     world = World(folder)
-    with Gate(folder).start() as job:
+    with Gate(folder).start(*arguments) as job:
         world.gates.load()
         await world.gates.open()
         try:
@@ -132,12 +134,31 @@ async def test_a_job_that_slurm_does_not_queue_again_has_failed(tmp_path, caplog
         assert await world.state() == "FAILED"
 
 
-async def test_a_job_that_was_let_go_is_not_queued_again(tmp_path):
+@pytest.mark.parametrize("later", [0, 60])
+async def test_a_job_whose_gate_is_killed_before_its_instant_is_queued_again(tmp_path, later):
+    """If it ended later, its gate could not say that the script began."""
     async with waiting(tmp_path) as (world, job):
-        assert world.gates.start("12", 1e10)
+        at = time.time() + 60
+        assert world.gates.start("12", at)
+        await until(lambda: world.starting == [("12", 0)])
         job.kill()
-        world.slurm.row = KILLED
+        world.slurm.row = replace(KILLED, ended_at=int(at) + later)
+        assert await world.state() == ("FAILED" if later else "COMPLETING")
+        await until(lambda: world.slurm.requeued == (not later))
+
+
+async def test_a_job_that_is_killed_once_its_script_has_begun_is_not_queued_again(tmp_path):
+    async with waiting(tmp_path, "", "wait") as (world, job):
+        at = time.time() + 0.3
+        assert world.gates.start("12", at)
+        assert job.stdin is not None
+        job.stdin.close()
+        await until((tmp_path / "waits").exists)
+        job.kill()
+        world.slurm.row = replace(KILLED, ended_at=int(at))
         assert await world.state() == "FAILED"
+        await until(lambda: world.gates.said("12", 0).begun)
+        assert world.starting == [("12", 0)]
 
 
 async def test_gates_are_heard_again_after_their_folder_was_away(tmp_path, caplog):
