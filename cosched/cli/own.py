@@ -135,7 +135,7 @@ def add(name: str, login: str) -> None:
     own = OwnService()
     if not own.exists:
         raise Failure("you have no service of your own here yet: cosched up", FAILED)
-    there, ahead = asyncio.run(_greeted(own, login))
+    there, ahead = asyncio.run(_greeted(own, name, login))
     if there["domain"] != name:
         raise InputError("NAME", None, f"the service at {login} is {there['domain']}: cosched peer add it by that name")
     own.add_peer(name, there["user"], login)
@@ -163,14 +163,14 @@ def _await_answer(own: OwnService, name: str) -> None:
     raise Failure(printable(f"{name} is coupled, but does not answer yet: {problem}"), UNREACHABLE)
 
 
-async def _greeted(own: OwnService, login: str) -> tuple[dict[str, Any], float]:
+async def _greeted(own: OwnService, name: str, login: str) -> tuple[dict[str, Any], float]:
     """Return the greeting of the service there, and how far its clock is ahead, in seconds; Failure."""
-    from cosched.sockets.hello import HelloError
+    from cosched.sockets.hello import HelloError, greeting
     from cosched.sockets.ssh import SshStream
 
     stream = SshStream(login)
     try:
-        await stream.open({"domain": own.name, "user": getpass.getuser()})
+        await stream.open(greeting(own.name, name))
     except HelloError as error:
         raise Failure(printable(f"{login}: {error}"), UNREACHABLE) from None
     there = dict(stream.there)
@@ -193,7 +193,9 @@ async def _serve_stream() -> None:
     own = OwnService()
     try:
         there = await read_hello(reader)
-        if (door := _door(there["domain"])) is None:
+        asked = str(there.get("to", ""))  # older versions do not say it
+        if (door := _door(there["domain"], asked)) is None:
+            _refuse_if_shut_out(own, there["domain"], asked)
             await asyncio.to_thread(_prepared, own, there["domain"], there["user"])
     except (HelloError, InputError, Failure) as error:
         writer.write(written({"problem": getattr(error, "message", None) or str(error)}))
@@ -218,14 +220,36 @@ async def _serve_stream() -> None:
         raise Failure(str(error), FAILED) from None
 
 
-def _door(peer: str) -> Path | None:
-    """Return the folder by which the administrators' service here lets this user's own service in; None: it does not.
+def _door(peer: str, asked: str) -> Path | None:
+    """Return the folder by which an administrators' service here lets this user's own service in; None: none does.
 
-    That is DOMAIN/USER below /run/cosched/peers (or COSCHED_PEERS), and has the socket at which the peer calls.
+    That is DOMAIN/USER below /run/cosched/peers (or COSCHED_PEERS), and has the socket at which the peer calls; that of
+    the domain that it asks for comes first.
     """
     _check_name(peer)
-    doors = Path(os.environ.get("COSCHED_PEERS") or SOCKETS / "peers")
-    return next((found.parent for found in sorted(doors.glob(f"*/{getpass.getuser()}/{peer}.in"))), None)
+    found = sorted(socket.parent for socket in _doors().glob(f"*/{getpass.getuser()}/{peer}.in"))
+    return min(found, key=lambda door: door.parent.name != asked, default=None)
+
+
+def _doors() -> Path:
+    return Path(os.environ.get("COSCHED_PEERS") or SOCKETS / "peers")
+
+
+def _refuse_if_shut_out(own: OwnService, peer: str, asked: str) -> None:
+    """Refuse a peer that asks for an administrators' service here which does not let it in; Failure.
+
+    No service of the user's own takes its place, unless it has that name already.
+    """
+    site, user = _doors() / asked, getpass.getuser()
+    if not asked or not site.is_dir() or (own.exists and own.name == asked):
+        return
+    if not (site / user).is_dir():
+        why = f"does not admit {user}: ask its administrators"
+    elif names := sorted(found.stem for found in (site / user).glob("*.in")):
+        why = f"admits your service as {' or '.join(names)}, not as {peer}: set that name in service.toml"
+    else:
+        why = f"is down, or does not know {peer}: ask its administrators"
+    raise Failure(f"the administrators' service {asked} {why}", FAILED)
 
 
 def _check_name(peer: str) -> None:

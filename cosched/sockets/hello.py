@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,11 @@ class HelloError(Exception):
 def written(fields: Mapping[str, Any]) -> bytes:
     """Return the line of a greeting with these fields."""
     return json.dumps({_KEY: STREAM, **fields}).encode() + b"\n"
+
+
+def greeting(domain: str, to: str) -> dict[str, str]:
+    """Return what the end of this domain says first, which has logged in to reach the domain `to`."""
+    return {"domain": domain, "user": getpass.getuser(), "to": to}
 
 
 async def read_hello(reader: asyncio.StreamReader) -> dict[str, Any]:

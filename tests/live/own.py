@@ -97,7 +97,8 @@ class Sshd:
             self.process = subprocess.Popen(
                 [self._program, "-D", "-e", "-f", str(self._config)], stderr=log, start_new_session=True
             )
-        wait_until(lambda: "Server listening" in self._log.read_text(), "sshd listens")
+        wait_until(lambda: "Server listening" in self._log.read_text() or self.process.poll(), "sshd listens")
+        assert self.process.poll() is None, self._log.read_text()
 
     def sessions(self) -> list[int]:
         """The processes of connections, which are its children."""

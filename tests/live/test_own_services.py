@@ -4,6 +4,8 @@ import getpass
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -140,19 +142,37 @@ other_owners = "nobody"
 """
 
 
-def test_an_administrators_service_can_be_the_other_side(accounts, tmp_path):
-    here, there, _ = accounts
+@pytest.fixture
+def site(accounts, tmp_path):
+    """An administrators' service there, which is not started yet; its configuration, and the user's door to it."""
+    _, there, _ = accounts
     user = getpass.getuser()
     door = there.folder / "peers" / "eureka" / user
-    door.mkdir(parents=True)
     config = tmp_path / "site" / "eureka.toml"
     config.parent.mkdir()
     config.write_text(SITE.format(door=door, user=user))
+    return config, door
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[Path]:
+    """Run an administrators' service; its log."""
     log = config.with_suffix(".log")
     with log.open("wb") as output:
         service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
     try:
         wait_until(lambda: "serving eureka" in log.read_text(), "the site's service serves")
+        yield log
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def test_an_administrators_service_can_be_the_other_side(accounts, site, tmp_path):
+    here, there, sshd = accounts
+    config, door = site
+    door.mkdir(parents=True)
+    with serving(config) as log:
         here("up", "--name", "ann-intrepid", "--manager", "local")
         assert "ann-intrepid and eureka are coupled" in here("peer", "add", "eureka", "login.eureka")
         script = f"#!/bin/sh\necho run1 >> {tmp_path / 'notes'}\n"
@@ -161,7 +181,26 @@ def test_an_administrators_service_can_be_the_other_side(accounts, tmp_path):
         there.own["COSCHED_SERVER"] = f"unix:{config.with_suffix('.sock')}"
         there("submit", "--pair", "run1", "-", text=script)
         wait_until(lambda: started(tmp_path, "run1") == 2, f"run1 starts on both sides:\n{here.log}\n{log.read_text()}")
-        assert not there.state.exists()
-    finally:
-        service.terminate()
-        service.wait()
+    sshd.cut()
+    wait_until(lambda: "the administrators' service eureka is down" in here.log, f"it is tried again:\n{here.log}")
+    with serving(config):
+        wait_until(lambda: "reachable" in here("domains"), f"it is back:\n{here.log}")
+    assert not there.state.exists()  # no service of the user's own has taken its place
+
+
+def test_an_administrators_service_that_lets_nobody_in_says_so_in_one_line(accounts, site):
+    here, there, _ = accounts
+    config, door = site
+    here("up", "--name", "intrepid", "--manager", "local")
+    door.parent.mkdir(parents=True)
+    why = f"does not admit {getpass.getuser()}: ask its administrators"
+    for _ in range(2):
+        refused = here.run("peer", "add", "eureka", "login.eureka")
+        assert refused.returncode == 3
+        assert refused.stderr == f"cosched: login.eureka: the administrators' service eureka {why}\n"
+        door.mkdir(exist_ok=True)
+        why = "is down, or does not know intrepid: ask its administrators"
+    with serving(config):
+        refused = here.run("peer", "add", "eureka", "login.eureka")
+        assert "admits your service as ann-intrepid, not as intrepid: set that name in service.toml" in refused.stderr
+    assert not there.state.exists()

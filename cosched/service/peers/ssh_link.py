@@ -6,7 +6,6 @@ The pauses are shorter than a peer's grace: after it, jobs here start without th
 from __future__ import annotations
 
 import asyncio
-import getpass
 import logging
 import math
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from cosched.core.protocol import Domain
 from cosched.service.configuration_sections import Peer
-from cosched.sockets.hello import HelloError
+from cosched.sockets.hello import HelloError, greeting
 from cosched.sockets.ssh import SshStream
 from cosched.sockets.streams import StreamError, Streams
 from cosched.validation.addresses import socket_path
@@ -67,7 +66,7 @@ class SshLink:
         peer = self._peer
         assert peer.ssh is not None
         stream = SshStream(peer.ssh)
-        await stream.open({"domain": self._here, "user": getpass.getuser()})
+        await stream.open(greeting(self._here, peer.name))
         try:
             if (name := stream.there["domain"]) != peer.name:
                 raise HelloError(f"the service there is domain {name}: cosched peer add {name} {peer.ssh}")
