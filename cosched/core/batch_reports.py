@@ -84,6 +84,8 @@ class BatchReports:
             self._scheduler.note_offer(job, offer)
         if isinstance(tried, TryReady):
             return self._tried_as_member(job, offer if starts else 0, now)
+        if starts and self._policy.coscheduler.incoming.tries_in_vain(job):
+            return self._policy.handle(Tried(job, None), now) + self._offered_late(job, offer, now)
         started = self._policy.follow([Start(job, at)], now) if starts else []
         tried_event = Tried(job, self._jobs[job].allocation, at) if starts else Tried(job, None)
         return started + self._policy.handle(tried_event, now)

@@ -228,7 +228,9 @@ class GetMateStatus(NamedTuple):
 class TryStartMate(NamedTuple):
     """Start your `job` if a scheduling iteration would start it now.
 
-    If not, my `caller` holds until `hold_until` (0: it yields).
+    If not, my `caller` holds until `hold_until` (0: it yields). `runs`: how many the job has begun, as the caller was
+    told; a job that waits and has begun more is not started, since the call is of a run that is over. None: the caller
+    does not say.
     """
 
     request_id: str
@@ -236,6 +238,7 @@ class TryStartMate(NamedTuple):
     caller: JobId
     hold_until: OfCaller
     start_at: StartAt = None  # the caller can start at this instant, or at a later one
+    runs: int | None = None
 
 
 class StartJob(NamedTuple):
@@ -249,6 +252,7 @@ class StartJob(NamedTuple):
     caller: JobId
     generation: int
     start_at: StartAt = None  # as in TryStartMate
+    runs: int | None = None  # as in TryStartMate
 
 
 class GetMember(NamedTuple):

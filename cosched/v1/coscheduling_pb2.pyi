@@ -197,20 +197,22 @@ class GetMateStatusResponse(_message.Message):
     def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ..., runs: _Optional[int] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[_Union[EndedBy, str]] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start_at")
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "runs", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
     HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_until: _timestamp_pb2.Timestamp
     hold_forever: bool
+    runs: int
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateResponse(_message.Message):
     __slots__ = ("started", "may_book", "start_at")
@@ -223,18 +225,20 @@ class TryStartMateResponse(_message.Message):
     def __init__(self, started: _Optional[bool] = ..., may_book: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_generation", "start_at")
+    __slots__ = ("request_id", "job", "caller", "hold_generation", "runs", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_generation: int
+    runs: int
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ..., runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobResponse(_message.Message):
     __slots__ = ("started", "start_at")

@@ -17,6 +17,8 @@ Log = Callable[[str, str, Effect], None]  # domain, its job, what it wants done
 class Messages:
     """One job on each domain; messages come in any order. What a scheduler would do is for subclasses."""
 
+    now = NOW
+
     def __init__(self, cores: Mapping[str, Coscheduler], jobs: Mapping[str, str], log: Log | None = None) -> None:
         """`jobs`: the job's id by domain."""
         self.cores = dict(cores)
@@ -32,7 +34,7 @@ class Messages:
         return self.job(name).state
 
     def feed(self, name: str, event: Event) -> None:
-        for effect in self.cores[name].handle(event, NOW):
+        for effect in self.cores[name].handle(event, self.now):
             if self.log is not None:
                 self.log(name, self.ids[name], effect)
             self._carry_out(name, effect)

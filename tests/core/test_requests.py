@@ -1,14 +1,16 @@
 """Requests of peers (coscheduling.md): who may ask what, idempotent starts, request ids and retries."""
 
+from collections.abc import Callable
+
 import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Answer, Start, Try
-from cosched.core.events import ReleaseDue, Tried
+from cosched.core.events import Ready, ReleaseDue, Requeued, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate, call_number
+from cosched.core.protocol import FOREVER, MateStarted, MateTried, StartJob, Status, TryStartMate, call_number
 from cosched.core.settings import Scheme
 from tests.core.had import had
 
@@ -108,6 +110,70 @@ def test_a_peer_may_not_start_a_job_that_is_not_its_mate(job, caller, peer):
         effects = a.ask(request, peer)
         assert (answered(effects), decided(effects)) == (answer, [])
         assert a.state() is JobState.HOLDING
+
+
+# Of a run that is over
+
+
+def ran_before(at: Callable[[], DomainA]) -> DomainA:
+    """It waits as it did, and has begun a run before that."""
+    a = queued()
+    a.asked_try()
+    a.feed(Tried("j", had(YES)))
+    a.feed(Requeued("j"))
+    a.acknowledge()
+    if at is ready:
+        a.feed(Ready("j", Allocation(4), FOREVER))
+    if at is holding:
+        a.hold_or_yield()
+    return a
+
+
+@pytest.mark.parametrize(("runs", "answer"), [(0, NO), (1, YES), (2, YES), (None, YES)])
+@pytest.mark.parametrize("at", [queued, ready, holding])
+def test_a_call_of_a_run_that_is_over_starts_nothing(at, runs, answer):
+    """ "a job that waits and has begun more runs than the call says is not started" """
+    a = ran_before(at)
+    generation = a.asked_status().generation
+    effects = a.ask(TryStartMate("B/k/2", "j", "k", 1700, runs=runs))
+    if at is queued:
+        assert of(effects, Try) == ([Try("j", 1700)] if answer else [])
+        effects = a.feed(Tried("j", had(YES))) if answer else effects
+    assert answered(effects) == MateTried(answer)
+    assert (a.state() is JobState.RUNNING) is answer
+    if at is not queued:
+        a = ran_before(at)
+        effects = a.ask(StartJob("B/k/2", "j", "k", generation, runs=runs))
+        assert (answered(effects), a.state() is JobState.RUNNING) == (MateStarted(answer), answer)
+
+
+@pytest.mark.parametrize("how", [None, JobState.COMPLETED])
+def test_a_job_that_has_started_without_the_caller_counts_as_started_all_the_same(how):
+    """The caller, which still waits for the answer, starts late, as if it had asked again."""
+    for request in (TryStartMate("B/k/2", "j", "k", 0, runs=0), StartJob("B/k/2", "j", "k", 1, runs=0)):
+        a = holding()
+        a.asked_start(1)
+        if how is not None:
+            a.finish(how)
+        assert answered(a.ask(request)).started
+
+
+def test_a_copy_of_a_call_that_was_answered_is_a_copy_whatever_it_says_of_runs():
+    a = ran_before(queued)
+    assert answered(a.ask(TryStartMate("B/k/1", "j", "k", 0, runs=0))) == MateTried(YES)
+    assert a.state() is JobState.QUEUED
+
+
+def test_a_call_is_answered_once_also_if_its_copy_starts_the_job_while_it_is_tried():
+    """Its manager looks for nodes for a try; the job is ready meanwhile, runs, and is queued again."""
+    a = queued()
+    a.asked_try()
+    a.ready()
+    assert answered(a.asked_try()) == MateTried(YES)
+    a.feed(Requeued("j"))
+    assert a.core.incoming.tries_in_vain("j")
+    assert answered(a.feed(Tried("j", None))) == MateTried(YES)
+    assert a.state() is JobState.QUEUED
 
 
 # StartJob

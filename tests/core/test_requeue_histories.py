@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import random
-from decimal import Decimal
 
 import pytest
 
-from cosched.core.allocation import Allocation
+from cosched.core.coscheduling import incoming
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import Following
-from cosched.core.effects import Answer, Effect, EndRun, SetTimer, Timer, Try
-from cosched.core.events import CheckDue, Ready, Requeued, Submitted, Tried
+from cosched.core.effects import Answer
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, MemberTold, OnMemberRequeued, named_group, named_mate
-from cosched.core.settings import CoschedulingSettings
-from tests.core.had import had
+from cosched.core.protocol import MemberTold, OnMemberRequeued, named_group
 from tests.tiers import SEED, soaked
 
 from .lives import Lives
-from .messages import Messages
+from .requeued import Copies, Pair
 
 REQUEUE = OnMemberRequeued.REQUEUE
+LATE_TRIES = (42510575, 50005626)  # a TryStartMate comes when both jobs have run and wait again
+LATE_ANSWERS = (77016372,)  # so does "it runs", to one who asks the very same by then
 
 
 def lived(seed: int, *, faults: bool) -> Lives:
@@ -80,62 +77,12 @@ def test_with_faults_all_of_them_end_though(seeds):
 # Messages that take a while
 
 
-class Pair(Messages):
-    """Jobs that run together on a and b; messages come in any order. Each follows the other."""
-
-    def __init__(self, draw: random.Random) -> None:
-        settings = CoschedulingSettings(on_member_requeued=REQUEUE, max_requeues=99, max_held_fraction=Decimal(1))
-        cores = {name: Coscheduler(name, 10, settings, story=False) for name in "ab"}
-        super().__init__(cores, dict.fromkeys("ab", "j"))
-        self.draw = draw
-        for name, other in ("ab", "ba"):
-            self.feed(name, Submitted("j", named_mate(other, "run7")))
-        self.calm()
-
-    def _carry_out(self, name: str, effect: Effect) -> None:
-        super()._carry_out(name, effect)
-        if type(effect) is Try:
-            self.feed(name, Tried("j", had(self.draw.random() < 0.3)))
-        elif type(effect) is SetTimer and effect.timer is Timer.CHECK:
-            self.pending.append((name, CheckDue("j")))
-        elif type(effect) is EndRun:
-            self.pending.append((name, Requeued("j")))
-
-    def deliver(self) -> None:
-        name, event = self.pending.pop(self.draw.randrange(len(self.pending)))
-        if type(event) is not Requeued or self.state(name) is JobState.RUNNING:
-            self.feed(name, event)
-
-    def step(self) -> None:
-        name, what = self.draw.choice("ab"), self.draw.random()
-        if what < 0.03 and self.state(name) is JobState.RUNNING:
-            self.feed(name, Requeued("j"))
-        elif what < 0.2 and self.state(name) is JobState.QUEUED:
-            self.feed(name, Ready("j", Allocation(4), FOREVER))
-        elif self.pending:
-            self.deliver()
-
-    def calm(self) -> None:
-        """All is delivered, and queued jobs are offered, until both run."""
-        while self.pending or any(self.state(name) is not JobState.RUNNING for name in "ab"):
-            if self.pending:
-                self.deliver()
-            else:
-                for name in "ab":
-                    if self.state(name) is JobState.QUEUED:
-                        self.feed(name, Ready("j", Allocation(4), FOREVER))
-
-
 def runs_of_pair(seed: int) -> list[int]:
     """How many runs each of the two has begun after a while."""
-    pair = Pair(random.Random(seed))
-    for _ in range(300):
-        pair.step()
-    pair.calm()
-    return [pair.job(name).runs for name in "ab"]
+    return Pair(random.Random(seed)).live().runs
 
 
-@pytest.mark.parametrize("seeds", soaked([range(150), range(SEED * 10_000, SEED * 10_000 + 15_000)], 1))
+@pytest.mark.parametrize("seeds", soaked([(*range(150), *LATE_TRIES, *LATE_ANSWERS), range(SEED * 10_000, SEED * 10_000 + 15_000)], 1))
 def test_each_run_begins_with_that_of_the_mate_however_late_messages_are(seeds):
     """ "No ping-pong", and no half pair."""
     for seed in seeds:
@@ -158,3 +105,29 @@ def test_a_job_that_asks_for_nodes_before_others_know_that_it_was_queued_again_l
     """ "a job that was queued again asks for nodes only when its news is acknowledged" """
     monkeypatch.setattr(Asking, "untold", lambda *_: None)
     assert any(len(set(runs_of_pair(seed))) > 1 for seed in range(300))
+
+
+def test_a_call_of_a_run_that_is_over_leaves_half_a_pair_if_it_starts_a_job(monkeypatch):
+    """ "a job that waits and has begun more runs than the call says is not started" """
+    monkeypatch.setattr(incoming, "_knows_runs", lambda *_: True)
+    for seed in LATE_TRIES:
+        one, other = runs_of_pair(seed)
+        assert one != other, seed
+
+
+# Messages that come more than once, and tries that take a while
+
+WORLDS = {"pair": ("ab", True), "group of two": ("ab", False), "group of three": ("abc", False)}
+
+
+def runs_with_copies(world: str, seed: int) -> list[int]:
+    """How many runs each of them has begun after a while."""
+    names, pair = WORLDS[world]
+    return Copies(random.Random(seed), names, pair=pair).live().runs
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("seeds", soaked([range(100), range(SEED * 10_000, SEED * 10_000 + 5_000)], 1))
+def test_copies_of_messages_that_are_as_late_as_the_next_run_leave_no_half_pair(seeds, world):
+    for seed in seeds:
+        assert len(set(runs_with_copies(world, seed))) == 1, seed

@@ -19,6 +19,7 @@ CONSTANTS
     Unreachable,       \* what a job does that gives up asking: "start" or "yield"
     Cancels,           \* the domains whose jobs their owners may cancel before they start
     MaxCalls,          \* [domain -> after so many calls, RunJobs included, a job does not ask anew], with Faults
+    MaxRuns,           \* a pair that runs may be queued again until its jobs have begun so many runs
     (* The rules. Each can be switched off. *)
     ReleaseTimer,      \* a hold ends some time
     WantedFirst,       \* after a release wanted jobs come first; else only: released jobs come last
@@ -29,7 +30,8 @@ CONSTANTS
     PersistFirst,      \* what changed is on record before anything is sent
     News,              \* a job that is cancelled tells its mate so, until that is acknowledged (docs/life.md)
     Check,             \* a job that holds asks now and then whether its mate still waits
-    Voids              \* a call that was given up is followed by one that only has a later number, until that is answered
+    Voids,             \* a call that was given up is followed by one that only has a later number, until that is answered
+    SayRuns            \* the calls that say how many runs of the called job their caller knows: {"start", "try"}
 
 Domains == DOMAIN Order
 PairsOf(d) == {Order[d][i] : i \in 1..Len(Order[d])}
@@ -44,7 +46,7 @@ VARIABLES
     released,   \* [domain -> the jobs whose holds have ended at this instant]
     passed,     \* the jobs that have yielded at this instant
     taken,      \* the domains in which a job without a mate runs
-    starts,     \* [job -> how often it really has been started]
+    starts,     \* [job -> how often it really has been started since its pair was queued again]
     broken,     \* jobs of pairs of which a StartJob was given up, until they ask anew and are answered
     doubt,      \* jobs whose TryStartMate was given up, and may still be carried out: no later call has been answered
     alone       \* pairs of which a job has started alone by a fault, and its record says so
@@ -61,6 +63,7 @@ New == [st |-> IF Submitted THEN "queued" ELSE "absent",
         wanted |-> FALSE,    \* its mate's TryStartMate was refused, and the mate has said that it will hold
         last |-> 0,          \* the last changing call of its mate
         said |-> FALSE,      \* and the answer to that
+        runs |-> 0,          \* how many it has begun
         heard |-> FALSE]     \* it has heard that its mate was cancelled
 
 Init == /\ job = [j \in Jobs |-> New]
@@ -140,7 +143,7 @@ Ready(j) ==
        /\ broken' = broken \ {j}
        /\ UNCHANGED <<starts, doubt, alone>>
 
-Started_(j) == [job[j] EXCEPT !.st = "running", !.call = NoCall, !.wanted = FALSE]
+Started_(j) == [job[j] EXCEPT !.st = "running", !.call = NoCall, !.wanted = FALSE, !.runs = @ + 1]
 Holds_(j) == [job[j] EXCEPT !.st = "holding", !.call = NoCall, !.gen = Numbered(@)]
 Yields_(j) == [job[j] EXCEPT !.st = "queued", !.call = NoCall, !.gen = IF job[j].shown THEN Numbered(@) ELSE @]
 
@@ -164,6 +167,20 @@ End(j) == /\ Undisturbed
           /\ Changes([job EXCEPT ![j].st = "ended"])
           /\ NewInstant(j[1], {})
           /\ UNCHANGED <<net, starts, broken, doubt, alone>>
+
+(* Both jobs of a pair are queued again, one because of the other, and all news of that is acknowledged. *)
+QueuedAgain(p) ==
+    LET both == {j \in Jobs : j[2] = p}
+    IN /\ Undisturbed
+       /\ \A j \in both : job[j].st = "running" /\ job[j].runs < MaxRuns
+       /\ Changes([j \in Jobs |-> IF j \in both THEN [job[j] EXCEPT !.st = "queued"] ELSE job[j]])
+       /\ starts' = [j \in Jobs |-> IF j \in both THEN 0 ELSE starts[j]]
+       /\ released' = [d \in Domains |-> {}]
+       /\ passed' = {}
+       /\ broken' = broken \ both
+       /\ doubt' = doubt \ both
+       /\ alone' = alone \ {p}
+       /\ UNCHANGED net
 
 (* Its owner cancels it before it has started, and while nothing that may start it is under way. *)
 Cancel(j) == /\ Undisturbed
@@ -222,7 +239,7 @@ OtherEnds(d) == /\ d \in taken
 (* What peers ask *)
 
 Reply(j, m, answer, gen) == [kind |-> "answer", of |-> m.kind, to |-> Mate(j), number |-> m.number,
-                             answer |-> answer, gen |-> gen]
+                             answer |-> answer, gen |-> gen, runs |-> IF m.kind = "status" THEN job[j].runs ELSE 0]
 
 AskedForMate(k, m) ==
     /\ Replies(m, {Reply(k, m, IF job[k].st = "absent" THEN "unsubmitted" ELSE "found", 0)})
@@ -240,6 +257,9 @@ AskedForStatus(k, m) ==
        /\ Changes([job EXCEPT ![k].shown = @ \/ ready])
        /\ UNCHANGED <<released, passed, starts, broken, doubt, alone>>
 
+(* The call is not of a run that is over: its caller knows of all runs that the job has begun. *)
+OfThisRun(k, m) == m.kind \in SayRuns => job[k].runs <= m.runs
+
 MayStart(k, m) ==
     CASE m.kind = "start" -> /\ job[k].st \in {"ready", "holding"}
                              /\ Generations => m.gen = IF job[k].st = "ready" THEN Numbered(job[k].gen) ELSE job[k].gen
@@ -251,7 +271,7 @@ MayStart(k, m) ==
 AskedToStart(k, m) ==
     LET repeated == Faults /\ FirstAnswer /\ m.number = job[k].last
         late == Faults /\ FirstAnswer /\ m.number < job[k].last
-        may == ~repeated /\ ~late /\ MayStart(k, m)
+        may == ~repeated /\ ~late /\ OfThisRun(k, m) /\ MayStart(k, m)
         yes == IF repeated THEN job[k].said ELSE ~late /\ (may \/ Started(k))
         noted(r) == IF repeated \/ late THEN r
                     ELSE [r EXCEPT !.last = m.number, !.said = yes,
@@ -274,7 +294,8 @@ Calls(j, m, call) == /\ Changes([job EXCEPT ![j].call = call, ![j].number = call
                      /\ Replies(m, {[to |-> Mate(j)] @@ call})
                      /\ UNCHANGED <<released, passed, starts, broken, doubt, alone>>
 
-Tries(j, m) == Calls(j, m, [kind |-> "try", number |-> Numbered(job[j].number), hold |-> Scheme[j[1]] = "hold"])
+Tries(j, m, runs) == Calls(j, m, [kind |-> "try", number |-> Numbered(job[j].number), runs |-> runs,
+                                  hold |-> Scheme[j[1]] = "hold"])
 
 Gets(j, m) == Replies(m, {}) /\ UNCHANGED alone
 FaultEnds(j) == /\ broken' = IF j \in broken THEN broken ELSE broken \ {Mate(j)}
@@ -285,8 +306,9 @@ MateAnswered(j, m) ==
     ELSE Waits(j) /\ Gets(j, m) /\ UNCHANGED <<broken, doubt>>
 
 StatusAnswered(j, m) ==
-    CASE m.answer = "holding" -> Calls(j, m, [kind |-> "start", number |-> Numbered(job[j].number), gen |-> m.gen])
-      [] m.answer = "queuing" -> Tries(j, m)
+    CASE m.answer = "holding" -> Calls(j, m, [kind |-> "start", number |-> Numbered(job[j].number), runs |-> m.runs,
+                                              gen |-> m.gen])
+      [] m.answer = "queuing" -> Tries(j, m, m.runs)
       [] m.answer = "started" -> Starts(j) /\ Gets(j, m) /\ UNCHANGED <<broken, doubt>>
       [] m.answer = "lost" -> /\ Starts(j)
                               /\ Replies(m, {})
@@ -295,7 +317,7 @@ StatusAnswered(j, m) ==
 
 StartAnswered(j, m) ==
     CASE m.answer = "yes" -> Starts(j) /\ Gets(j, m) /\ FaultEnds(j)
-      [] m.answer = "no" /\ m.of = "start" -> Tries(j, m)
+      [] m.answer = "no" /\ m.of = "start" -> Tries(j, m, job[j].call.runs)
       [] OTHER -> /\ IF job[j].call.hold THEN Holds(j) ELSE Yields(j)
                   /\ Gets(j, m)
                   /\ FaultEnds(j)
@@ -349,6 +371,7 @@ Crash(d) == /\ Faults
 
 Step == \/ \E j \in Jobs : Submit(j) \/ Ready(j) \/ Release(j) \/ End(j) \/ GivesUp(j) \/ Cancel(j) \/ Checks(j)
         \/ \E d \in Domains : LookAgain(d) \/ Crash(d)
+        \/ \E p \in UNION {PairsOf(d) : d \in Domains} : QueuedAgain(p)
         \/ \E m \in net : Asked(m.to, m) \/ Answered(m.to, m) \/ Hears(m.to, m)
 
 (* All is over: TLC takes any other state without a next one for a standstill. *)

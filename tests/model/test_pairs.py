@@ -21,6 +21,7 @@ RULES = (
 ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfPair")
 HALF = "NoHalfPair"
 TWICE = "NobodyStartsTwice"
+BOTH_CALLS = frozenset({"start", "try"})
 HOLD, YIELD, MIXED = ("hold", "hold"), ("yield", "yield"), ("hold", "yield")
 
 Orders = tuple[tuple[int, ...], tuple[int, ...]]
@@ -38,7 +39,8 @@ def world(orders: Orders, schemes: tuple[str, str], without: str | None = None, 
         "Places": 1,
     }
     plain = {"Submitted": True, "Others": frozenset(), "CallsCross": True, "Faults": False, "Cancels": frozenset()}
-    return given | plain | {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}} | rules | more
+    bounds = {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}, "MaxRuns": 1, "SayRuns": BOTH_CALLS}
+    return given | plain | bounds | rules | more
 
 
 def faulty(unreachable: str, without: str | None = None, calls: tuple[int, int] = (1, 3)) -> dict[str, object]:
@@ -83,6 +85,28 @@ def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: tuple[int, i
     outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS)
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
+
+
+def queued_again(say: frozenset[str], calls: tuple[int, int]) -> dict[str, object]:
+    """One pair, whose calls may arrive at any later time, and which is queued again once."""
+    return faulty("start", calls=calls) | {"Others": frozenset(), "MaxRuns": 2, "SayRuns": say}
+
+
+@pytest.mark.parametrize(("say", "failure"), [(BOTH_CALLS, None), (frozenset({"start"}), HALF)])
+def test_a_call_that_arrives_after_its_run_starts_nothing(say: frozenset[str], failure: str, tmp_path: Path) -> None:
+    """ "a job that waits and has begun more runs than the call says is not started" """
+    outcome = check(tmp_path, "Pairs", queued_again(say, (1, 1)), invariants=ALWAYS)
+    print(outcome.states, "states")
+    assert outcome.failure == failure, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("say", "failure"), [(BOTH_CALLS, None), (frozenset({"try"}), HALF)])
+def test_so_does_none_for_a_job_that_is_ready_again(say: frozenset[str], failure: str, tmp_path: Path) -> None:
+    """A job that has started as it was ready is said to have the same hold when it is ready again."""
+    outcome = check(tmp_path, "Pairs", queued_again(say, (1, 3)), invariants=ALWAYS)
+    print(outcome.states, "states")
+    assert outcome.failure == failure, outcome.output
 
 
 DEAD = "NobodyHoldsForTheDead"

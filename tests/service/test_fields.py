@@ -66,6 +66,11 @@ def test_the_calls_as_written_here_are_good(call):
     assert read_request(call(), HERE).peer == PEER
 
 
+@pytest.mark.parametrize("call", MUTATING)
+def test_fewer_runs_than_none(call):
+    assert refused_field(call(runs=-1)) == "runs"
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_missing_job(call):
     assert refused_field(call(job=None)) == "job"

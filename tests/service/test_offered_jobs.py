@@ -17,6 +17,7 @@ from cosched.core.protocol import (
     MateProblem,
     MateStatus,
     MateTried,
+    MemberTold,
     Status,
     TellMember,
     TryStartMate,
@@ -324,6 +325,19 @@ def test_a_try_of_the_first_of_two_pairs_goes_on(site):
     site.offered.give_way(str(first))
     site.offered.tried(str(first), True)
     assert site.state(first) is JobState.RUNNING
+
+
+def test_a_try_of_a_run_that_is_over_is_answered_no_and_the_offer_is_a_runjob(site):
+    """Its manager starts a job, and queues it again, while it looks for nodes for a try."""
+    site.submit(1)
+    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, runs=0)))
+    site.domain.started("1")
+    site.offered.withdrawn("1")
+    site.domain.calls.answered(site.outside.calls[-1], MemberTold(True))
+    site.orders  # noqa: B018
+    site.offered.tried("1", 1)
+    assert site.domain.core.answers.last["b", "1"] == ("b/1/1", MateTried(False))
+    assert (site.orders, site.state(1)) == ([], JobState.READY)
 
 
 def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):

@@ -130,6 +130,18 @@ def test_start_job_carries_the_generation():
     assert (message.request_id, message.hold_generation) == ("intrepid/17/2", 3)
 
 
+@pytest.mark.parametrize("runs", [None, 0, 3])
+def test_how_many_runs_of_the_mate_are_known(runs):
+    """A call of an older domain, or of another implementation, does not say it."""
+    for order in (
+        TryStartMate("intrepid/17/1", "99", "17", 0, runs=runs),
+        StartJob("intrepid/17/1", "99", "17", 3, runs=runs),
+    ):
+        message = write_request(order, here="intrepid", peer="eureka")
+        assert message.HasField("runs") is (runs is not None)
+        assert read_request(carried(message), "eureka").request == order
+
+
 def hold_of(hold_until: int) -> dict:
     request = TryStartMate("intrepid/17/1", "99", "17", hold_until)
     message = as_dict(write_request(request, here="intrepid", peer="eureka"))

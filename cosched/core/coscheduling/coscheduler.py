@@ -259,7 +259,7 @@ class Coscheduler:
         """Return whether an answer to this request of the job, or that there is none, still matters."""
         kind = type(request)
         if kind in QUESTIONS:
-            return job.group is not None and job.group.asked.get(peer) == request
+            return job.group is not None and job.group.asked.get(peer) is request
         return job.call == request if kind in ALGORITHM_1 else kind is not TellMember
 
     def _leave(self, follow: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:

@@ -219,7 +219,8 @@ class Incoming:
         job = self.ledger.jobs[request.job]
         if job.ending is not None:
             return self._reply(job, peer, request, False, [])
-        if job.state is QUEUED and type(request) is TryStartMate and self.ledger.settled_by is None:
+        tries = type(request) is TryStartMate and self.ledger.settled_by is None
+        if job.state is QUEUED and tries and _knows_runs(job, request):
             tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
             self.trying[job.id] = peer, request
             job.wanted = True
@@ -234,16 +235,27 @@ class Incoming:
         """Return whether the job has nodes, for no start under way; for StartJob, those of the hold that was told."""
         if job.group is not None and (job.group.proposal is not None or job.group.promise is not None):
             return False
+        if not _knows_runs(job, request):
+            return False
         if type(request) is StartJob:
             generation = job.generation + (job.state is READY)
             return job.state in (READY, HOLDING) and request.generation == generation
         return job.state in (READY, HOLDING)
+
+    def tries_in_vain(self, job: JobId) -> bool:
+        """Return whether the try of a job is of a run that is over, or a copy of the call has started the job since."""
+        waiting = self.trying.get(job)
+        if waiting is None:
+            return False
+        return not _knows_runs(self.ledger.jobs[job], waiting[1]) or self.answers.known(*waiting) is not None
 
     def tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
         """The local scheduler has tried to start the job, which may have started or ended in another way meanwhile."""
         if job.id not in self.trying:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self.trying.pop(job.id)
+        if event.allocation is None and (answer := self.answers.known(peer, request)) is not None:
+            return [Answer(peer, request, answer)]  # a copy has come when the job had nodes
         at = event.at
         effects: list[Effect] = []
         if event.allocation is not None and job.state is QUEUED:
@@ -270,3 +282,8 @@ class Incoming:
         if type(request) is StartJob:
             return self.answers.reply(job, peer, request, MateStarted(yes, at), effects)
         return self.answers.reply(job, peer, request, MateTried(yes, at, not yes and self._may_book(job)), effects)
+
+
+def _knows_runs(job: PairedJob, request: TryStartMate | StartJob) -> bool:
+    """Return whether the caller knows all runs that the job has begun; if not, its call may be of one that is over."""
+    return request.runs is None or job.runs <= request.runs

@@ -72,9 +72,18 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     started_at = check_time("started_at", message.started_at) if message.HasField("started_at") else None
     ended_at = check_time("ended_at", message.ended_at) if message.HasField("ended_at") else None
     by = _ENDED_BY_OF.get(message.ended_by, core.EndedBy.ITSELF)
-    if message.runs < 0:
+    return core.MateStatus(status, generation, started_at, message.may_book, _check_runs(message.runs), ended_at, by)
+
+
+def _check_runs(runs: int) -> int:
+    if runs < 0:
         raise FieldError("runs", "is less than 0")
-    return core.MateStatus(status, generation, started_at, message.may_book, message.runs, ended_at, by)
+    return runs
+
+
+def _read_runs(message: wire.TryStartMateRequest | wire.StartJobRequest) -> int | None:
+    """Return how many runs of the called job the caller knows; None: it does not say."""
+    return _check_runs(message.runs) if message.HasField("runs") else None
 
 
 GET_MATE_JOB_ID = CallOnWire(
@@ -89,8 +98,10 @@ GET_MATE_STATUS = CallOnWire(
 )  # fmt: skip
 TRY_START_MATE = CallOnWire(
     core.TryStartMate, wire.TryStartMateRequest, wire.TryStartMateResponse,
-    lambda request, _: {"start_at": write_instant(request.start_at), **write_hold(request.hold_until)},
-    lambda message, *_: (read_hold(message), read_start_at(message)),
+    lambda request, _: {
+        "start_at": write_instant(request.start_at), "runs": request.runs, **write_hold(request.hold_until),
+    },
+    lambda message, *_: (read_hold(message), read_start_at(message), _read_runs(message)),
     lambda reply, _: {
         "started": reply.started, "start_at": write_instant(reply.start_at), "may_book": reply.may_book,
     },
@@ -98,8 +109,12 @@ TRY_START_MATE = CallOnWire(
 )  # fmt: skip
 START_JOB = CallOnWire(
     core.StartJob, wire.StartJobRequest, wire.StartJobResponse,
-    lambda request, _: {"hold_generation": request.generation, "start_at": write_instant(request.start_at)},
-    lambda message, *_: (check_generation("hold_generation", message.hold_generation), read_start_at(message)),
+    lambda request, _: {
+        "hold_generation": request.generation, "start_at": write_instant(request.start_at), "runs": request.runs,
+    },
+    lambda message, *_: (
+        check_generation("hold_generation", message.hold_generation), read_start_at(message), _read_runs(message),
+    ),
     lambda reply, _: {"started": reply.started, "start_at": write_instant(reply.start_at)},
     lambda message, _: core.MateStarted(message.started, read_start_at(message)),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     GetMateStatus,
     MateJobId,
     MateStarted,
+    MateStatus,
     MateTried,
     StartJob,
     Status,
@@ -60,7 +61,7 @@ def test_lines_5_to_9_start_both():
     """
     a = DomainA()
     effects = a.run_job(Status.HOLDING, generation=3)
-    assert called(effects) == StartJob("A/j/1", "k", "j", 3)
+    assert called(effects) == StartJob("A/j/1", "k", "j", 3, runs=0)
     assert decided(effects) == []
     effects = a.reply(MateStarted(YES))
     assert of(effects, Start) == [Start("j")]
@@ -76,7 +77,7 @@ def test_line_8_may_come_too_late():
     a = DomainA()
     a.run_job(Status.HOLDING, generation=3)
     effects = a.reply(MateStarted(NO))
-    assert called(effects) == TryStartMate("A/j/2", "k", "j", 1200)
+    assert called(effects) == TryStartMate("A/j/2", "k", "j", 1200, runs=0)
     assert decided(effects) == []
     assert decided(a.reply(MateTried(NO))) == [Hold]
 
@@ -86,7 +87,19 @@ def test_lines_10_and_12_try_to_start_a_queuing_mate():
 
     Table: "queuing | it waits without nodes | `TryStartMate(k)`. If k has started, j starts; else j holds or yields"
     """
-    assert called(DomainA().run_job(Status.QUEUING)) == TryStartMate("A/j/1", "k", "j", 1200)
+    assert called(DomainA().run_job(Status.QUEUING)) == TryStartMate("A/j/1", "k", "j", 1200, runs=0)
+
+
+def test_lines_8_and_12_say_how_many_runs_of_the_mate_are_known():
+    """8 remote.startJob(k); 12 mate_started = remote.tryStartMate(k)
+
+    Mended: "So both calls repeat how many runs the mate has begun, as it was told"
+    """
+    a = DomainA()
+    a.ready()
+    a.reply(MATE_IS_K)
+    assert called(a.reply(MateStatus(Status.HOLDING, 3, None, runs=2))) == StartJob("A/j/1", "k", "j", 3, runs=2)
+    assert called(a.reply(MateStarted(NO))) == TryStartMate("A/j/2", "k", "j", 1200, runs=2)
 
 
 def test_lines_10_and_12_say_how_long_the_caller_will_hold():

@@ -44,18 +44,18 @@ class Algorithm1:
     def propose(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
         """The mate holds, or queues: start it, or try to."""
         if mate.status is Status.HOLDING:
-            return self._start_mate(job, mate.generation, now)
-        return self._try_mate(job, now)
+            return self._start_mate(job, mate, now)
+        return self._try_mate(job, mate.runs, now)
 
-    def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
-        request = StartJob(self.ledger.request_id(job), _mate_of(job), job.id, generation)
+    def _start_mate(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
+        request = StartJob(self.ledger.request_id(job), _mate_of(job), job.id, mate.generation, runs=mate.runs)
         noted = self.ledger.note(job, What.ASKS_TO_START_MATE, request=request.request_id)
         return noted + self._call(job, request, now)
 
-    def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
+    def _try_mate(self, job: PairedJob, runs: int | None, now: int) -> list[Effect]:
         job.will_hold = self.allocations.would_hold(job, now)
         until = job.held_until if job.will_hold else 0
-        request = TryStartMate(self.ledger.request_id(job), _mate_of(job), job.id, until)
+        request = TryStartMate(self.ledger.request_id(job), _mate_of(job), job.id, until, runs=runs)
         called = self._call(job, request, now)
         if not self.ledger.story:
             return called
@@ -80,7 +80,7 @@ class Algorithm1:
             return []
         if answer.started:
             return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
-        return self._try_mate(job, now)  # that hold has ended: the mate is queuing
+        return self._try_mate(job, request.runs, now)  # that hold has ended: the mate is queuing
 
     def tried(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """Whether the mate, which was queuing, has started."""

@@ -254,6 +254,7 @@ class Promises:
         group = membership(job)
         assert group.promise is not None
         by, group.started_by = group.promise.proposer, proposal
+        group.make_void(by, call_number(proposal))  # a late copy of it would start another run
         self.vain.forget(by)
         unbooked = self.end(job)
         if job.state is QUEUED:
