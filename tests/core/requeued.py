@@ -8,28 +8,16 @@ from decimal import Decimal
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import ClearTimer, Effect, EndRun, SetTimer, Timer, Try, TryReady
-from cosched.core.events import (
-    Answered,
-    Asked,
-    CheckDue,
-    Event,
-    LeaseOver,
-    Ready,
-    ReleaseDue,
-    Requeued,
-    RetryDue,
-    Submitted,
-    Tried,
-    TriedReady,
-)
+from cosched.core.events import Answered, Asked, CheckDue, Ready, Requeued, Submitted, Tried, TriedReady
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Named, OnMemberRequeued, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.timers import TIMER_EVENTS
 from tests.core.had import had
 
 from .messages import Messages
 
-DUE: dict[Timer, type[Event]] = {Timer.RELEASE: ReleaseDue, Timer.LEASE: LeaseOver, Timer.RETRY: RetryDue}
+DUE = (Timer.RELEASE, Timer.LEASE, Timer.RETRY)
 
 
 class Pair(Messages):
@@ -154,7 +142,7 @@ class Copies(Pair):
         if self.timers and self.draw.random() < 0.3:
             name, timer = self.draw.choice(sorted(self.timers))
             self.timers.discard((name, timer))
-            self.feed(name, DUE[timer]("j"))
+            self.feed(name, TIMER_EVENTS[timer]("j"))
 
     def _pass_time(self) -> None:
         self._let_be_due()

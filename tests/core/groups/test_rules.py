@@ -10,7 +10,8 @@ import pytest
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Hold, TryReady, Yield
-from cosched.core.events import Answered, Asked, Ready, Submitted, TriedReady
+from cosched.core.events import Answered, Asked, LeaseOver, Ready, Requeued, Submitted, TriedReady
+from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
     Found,
@@ -19,6 +20,8 @@ from cosched.core.protocol import (
     GroupProposed,
     MateJobId,
     MateStatus,
+    Outcome,
+    ProposalOutcome,
     ProposeGroupStart,
     SettleGroupStart,
     Status,
@@ -87,3 +90,17 @@ def test_a_proposal_that_has_been_dropped_is_void_however_late_a_copy_comes(core
         effects = core.handle(Asked("B", ProposeGroupStart(f"B/b/{number}", "g", "b", 0, 60)), 1)
         assert [effect.answer for effect in effects if type(effect) is Answer] == [GroupProposed(Vote.NO)] * void
         assert [type(effect) for effect in effects if type(effect) is TryReady] == [TryReady] * (not void)
+
+
+def test_a_proposal_by_which_a_member_has_started_books_nothing_for_its_next_run(core):
+    """ "if p [...] has started k before: a late copy books nothing", also if k has asked, and has not been told"""
+    proposed = Asked("B", ProposeGroupStart("B/b/1", "g", "b", 0, 60))
+    core.handle(Asked("B", GetMember("b", "g", ("A", "B", "C"), "")), 0)
+    core.handle(proposed, 0)
+    core.handle(TriedReady("g", Allocation(4)), 0)
+    asked = core.handle(LeaseOver("g"), 60)[0].request
+    core.handle(Answered("g", asked, ProposalOutcome(Outcome.STARTED), "B"), 60)
+    assert core.jobs["g"].state is JobState.RUNNING
+    core.handle(Requeued("g"), 70)
+    [voted] = [effect for effect in core.handle(proposed, 80) if type(effect) in (Answer, TryReady)]
+    assert voted.answer == GroupProposed(Vote.NO)
