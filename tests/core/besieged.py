@@ -233,11 +233,12 @@ class Besieged:
 
     def about_pair(self, job: PairedJob, own: str, caller: str) -> list[Request]:
         draw, at = self.random, self.random.choice
+        runs = at([None, job.runs, 0])
         return [
             GetMateJobId(caller, job.pair, None, ""),
             GetMateStatus(job.id, caller),
-            TryStartMate(own, job.id, caller, at(self.instants)),
-            StartJob(own, job.id, caller, job.generation + draw.choice([0, 1])),
+            TryStartMate(own, job.id, caller, at(self.instants), runs=runs),
+            StartJob(own, job.id, caller, job.generation + draw.choice([0, 1]), runs=runs),
         ]
 
     def about_group(self, job: PairedJob, own: str, caller: str) -> list[Request]:
