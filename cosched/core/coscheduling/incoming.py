@@ -219,8 +219,8 @@ class Incoming:
         job = self.ledger.jobs[request.job]
         if job.ending is not None:
             return self._reply(job, peer, request, False, [])
-        tries = type(request) is TryStartMate and self.ledger.settled_by is None
-        if job.state is QUEUED and tries and _knows_runs(job, request):
+        may_try = self.ledger.settled_by is None and _knows_runs(job, request)
+        if job.state is QUEUED and type(request) is TryStartMate and may_try:
             tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
             self.trying[job.id] = peer, request
             job.wanted = True
