@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Literal
-
-from cosched.client.fields import duration, if_given, instant, job_if_given, many, plain, reference, word, words
+from cosched.client.fields import (
+    duration,
+    if_given,
+    instant,
+    job_if_given,
+    many,
+    plain,
+    reference,
+    seconds,
+    word,
+    words,
+)
 from cosched.client.view import View
 from cosched.v1 import cluster_pb2
 
@@ -36,16 +44,8 @@ class Peer(View[cluster_pb2.Peer]):
     since = instant("Since when it is in this state.")
     round_trip = duration("How long its last answer took.")
 
-    @property
-    def clock_offset(self) -> timedelta | None:
-        """How far its clock is ahead of the domain's; None: unknown."""
-        return _seconds(self._message, "clock_offset")
-
-    @property
-    def clock_uncertainty(self) -> timedelta | None:
-        """The error of the clock offset, in either direction; None: unknown."""
-        return _seconds(self._message, "clock_uncertainty")
-
+    clock_offset = seconds("How far its clock is ahead of the domain's; None: unknown.")
+    clock_uncertainty = seconds("The error of the clock offset, in either direction; None: unknown.")
     problem = plain(str, "What is wrong; empty if nothing is.")
     takes_groups = if_given(bool, "Whether it takes members of groups; None: unknown.")
     stopped_at = instant("When it said that it stops, and would be back; None: it did not, or is back.")
@@ -121,7 +121,3 @@ class Nodes(View[cluster_pb2.NodeGroup]):
     names = many(str, "Their names; empty where nodes have none.")
     job = job_if_given("The job that has them, as DOMAIN:ID.")
     reason = plain(str, "Why they are down.")
-
-
-def _seconds(message: cluster_pb2.Peer, field: Literal["clock_offset", "clock_uncertainty"]) -> timedelta | None:
-    return timedelta(seconds=getattr(message, field)) if message.HasField(field) else None

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from cosched.client.fields import duration, if_any, if_given, instant, instant_of, many, part, plain, word_if_any, words
+from cosched.client.fields import (
+    always,
+    duration,
+    if_any,
+    if_given,
+    instant,
+    instant_of,
+    many,
+    part,
+    plain,
+    word_if_any,
+    words,
+)
 from cosched.client.jobs import JOB_STATES
 from cosched.client.view import View
 from cosched.v1 import explain_pb2
@@ -16,16 +28,8 @@ SOURCES = words(explain_pb2.EstimateSource, "ESTIMATE_SOURCE_")
 class Estimate(View[explain_pb2.Estimate]):
     """An expected start."""
 
-    @property
-    def at(self) -> datetime:
-        """When."""
-        return instant_of(self._message.at)
-
-    @property
-    def made_at(self) -> datetime:
-        """When this was estimated."""
-        return instant_of(self._message.made_at)
-
+    at = always("When.")
+    made_at = always("When this was estimated.")
     source = word_if_any(
         SOURCES, "By whom: plan, batch_system, slot (it is agreed), has_nodes (it waits for its mate only)."
     )
@@ -98,11 +102,7 @@ class Cost(View[explain_pb2.Cost]):
 class AwaitsSuccessor(View[explain_pb2.AwaitsSuccessor]):
     """Another job may come in the place of a mate that its owner has cancelled before any started."""
 
-    @property
-    def until(self) -> datetime:
-        """Until when that is waited for."""
-        return instant_of(self._message.until)
-
+    until = always("Until when that is waited for.")
     then = plain(str, "What the job does then, if none has come.")
 
 

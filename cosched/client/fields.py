@@ -57,6 +57,16 @@ def instant(doc: str, field: str = "") -> datetime | None:
     return _or_none(datetime, doc, field, lambda name: _if_given(name, instant_of))
 
 
+def always(doc: str, field: str = "") -> datetime:
+    """Return an instant that is never absent."""
+    return _field(datetime, doc, field, lambda name: lambda message: instant_of(getattr(message, name)))
+
+
+def seconds(doc: str, field: str = "") -> timedelta | None:
+    """Return a duration that is a number of seconds in the message; None if it is absent."""
+    return _or_none(timedelta, doc, field, lambda name: _if_given(name, lambda given: timedelta(seconds=given)))
+
+
 def duration(doc: str, field: str = "") -> timedelta | None:
     """Return a duration; None if it is absent."""
     return _or_none(timedelta, doc, field, lambda name: _if_given(name, _span_of))

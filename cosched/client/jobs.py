@@ -143,10 +143,10 @@ class Malleable(View[job_pb2.Malleable]):
         """How many seconds an iteration takes on what it uses, as it says; None: it has not said."""
         return self._message.iterations.exec_time if self._message.HasField("iterations") else None
 
-    @property
-    def predictions(self) -> tuple[Prediction, ...]:
-        """What it predicts of its least, of what its scheduler gives to it, and of its ideal; empty: nothing."""
-        return tuple(Prediction(told) for told in self._message.predictions)
+    predictions = many(
+        Prediction,
+        "What it predicts of its least, of what its scheduler gives it, and of its ideal; empty: nothing.",
+    )
 
 
 class Job(View[job_pb2.Job]):

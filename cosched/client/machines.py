@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from cosched.client.domains import NODE_STATES
-from cosched.client.fields import if_any, if_given, instant, instant_of, many, plain, word
+from cosched.client.fields import always, if_any, if_given, instant, instant_of, many, plain, word
 from cosched.client.view import View
 from cosched.v1 import machines_pb2
 
@@ -40,10 +38,7 @@ class Machines(View[machines_pb2.ListMachinesResponse]):
     links = many(Link, "The links that are known, between them and to others.")
     problems = many(str, "What is wrong with the domain's sources of information.")
 
-    @property
-    def gathered_at(self) -> datetime:
-        """When the sources were asked."""
-        return instant_of(self._message.gathered_at)
+    gathered_at = always("When the sources were asked.")
 
 
 class StartQuote(View[machines_pb2.QuoteStartResponse]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from cosched.client.fields import duration, plain, word_if_any, words
+from cosched.client.fields import duration, many, plain, word_if_any, words
 from cosched.client.view import View
 from cosched.v1 import job_pb2
 from cosched.validation.durations import span
@@ -20,11 +20,7 @@ class Terms(View[job_pb2.Terms]):
 
     __slots__ = ()
 
-    @property
-    def ends_with(self) -> tuple[str, ...]:
-        """It ends when the members on these domains have ended."""
-        return tuple(self._message.ends_with)
-
+    ends_with = many(str, "It ends when the members on these domains have ended.")
     fail_together = plain(bool, "Whether it fails if another member fails, or is cancelled while it runs.")
     if_requeued = word_if_any(IF_REQUEUED, "continue, requeue or end; None: as its domain is configured.")
     together_for = duration("Within so long after its start it is queued again with others; None: always.")
