@@ -9,7 +9,7 @@ from typing import Any
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value for JSON: instants to ISO 8601 in UTC, durations to seconds.
+    """Convert a value for JSON: instants to ISO 8601 in UTC, durations to seconds, what has `as_dict` by that.
 
     Exact numbers become floats, and values of types that JSON does not have become text. It has no number without
     end either: that is None.
@@ -28,6 +28,8 @@ def _converted(value: Any) -> Any:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, timedelta):
         return value.total_seconds()
+    if hasattr(value, "as_dict"):
+        return json_value(value.as_dict())
     from decimal import Decimal  # slow: answers of services have none of these
     from fractions import Fraction
 

@@ -12,7 +12,6 @@ from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.client.node_names import fold
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -31,7 +30,7 @@ def nodes(as_json: bool, server: str | None) -> None:
     with connected(server) as client:
         groups = client.nodes()
     if as_json:
-        show_json([json_value(group.as_dict()) for group in groups])
+        show_json(groups)
         return
     rows = [
         (group.state, str(group.count), *map(printable, (fold(group.names), group.job or "", group.reason)))
@@ -48,7 +47,7 @@ def domains(as_json: bool, server: str | None) -> None:
     with connected(server) as client:
         domain = client.domain()
     if as_json:
-        show_json(json_value(domain.as_dict()))
+        show_json(domain)
         return
     lines = [printable(line) for line in _about(domain)]
     rows = [[printable(cell) for cell in row] for row in _rows(domain)]

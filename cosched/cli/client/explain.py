@@ -15,7 +15,6 @@ from cosched.cli.client.wording import expected, place, windows_found
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Explanation, Job, Outlook
@@ -37,7 +36,7 @@ def explain(name: str, as_json: bool, server: str | None) -> None:
     if not found:
         raise Failure("this domain does not tell when jobs start: its version is older", FAILED)
     if as_json:
-        show_json(json_value(found[0].as_dict()))
+        show_json(found[0])
     else:
         window = windows_found(group).removeprefix("; ") if group is not None else ""
         show_text("\n".join(map(printable, lines(found[0], window))))

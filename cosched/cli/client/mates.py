@@ -16,7 +16,6 @@ from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, FoundMate
@@ -58,7 +57,7 @@ def mates(
         if wait:
             found = when_placed(client, job or inside or "", found, until)
     if as_json:
-        show_json([json_value(mate.as_dict()) for mate in found])
+        show_json(found)
         return
     show_text(table(HEADER, map(_row, found), numbers=("PORT",)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,6 @@ from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.client.node_names import fold
 from cosched.validation.durations import clock
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Estimate, Explanation, Job, Mate
@@ -78,7 +77,7 @@ def queue(
             return
         now = client.domain().now
         jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
-        shown = [json_value(job.as_dict()) if as_json else _row(job, now) for job in jobs]
+        shown: list[Any] = list(jobs) if as_json else [_row(job, now) for job in jobs]
     if as_json:
         show_json(shown)
     else:
@@ -98,7 +97,7 @@ def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
     with connected(server) as client:
         jobs = client.jobs(STATE_CODES if ended_too else None, paired_only=True)
     if as_json:
-        show_json([json_value(job.as_dict()) for job in jobs])
+        show_json(jobs)
     else:
         rows = [row for job in jobs for row in _pair_rows(job)]
         show_text(table(PAIRS_HEADER, rows, numbers=("JOBID", "APART")))
@@ -120,7 +119,7 @@ def groups(ended_too: bool, as_json: bool, server: str | None) -> None:
         grouped = [job for job in client.iter_jobs(STATE_CODES, paired_only=True) if job.group]
     jobs = [job for job in grouped if ended_too or job.ended_at is None or any(_to_start(job, now))]
     if as_json:
-        show_json([json_value(job.as_dict()) for job in jobs])
+        show_json(jobs)
     else:
         show_text(table(GROUPS_HEADER, (_group_row(job, now) for job in jobs), numbers=("JOBID",)))
 
@@ -183,7 +182,7 @@ def _earliest(job: Job, told: Explanation | None) -> datetime | None:
 
 def _show_starts(waiting: list[Told], *, as_json: bool) -> None:
     if as_json:
-        show_json([json_value(job.as_dict() | {"explanation": told and told.as_dict()}) for job, told in waiting])
+        show_json([job.as_dict() | {"explanation": told} for job, told in waiting])
     else:
         show_text(table(START_HEADER, (_start_row(*told) for told in waiting), numbers=("JOBID", "PLACE", "NODES")))
 

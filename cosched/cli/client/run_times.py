@@ -15,7 +15,6 @@ from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.core.scheduling.run_times import Pair
 from cosched.validation.run_times import read_run_times, read_runs, written
 from cosched.words.errors import InputError
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import RunTime
@@ -74,7 +73,7 @@ def times(
             return
         found = client.run_times(by)
     if as_json:
-        show_json([json_value(known.as_dict()) for known in found])
+        show_json(found)
     elif as_csv:
         show_text(written(_expected(found)).removesuffix("\n"))
     else:

@@ -27,7 +27,6 @@ from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.client.node_names import fold
 from cosched.validation.durations import clock
 from cosched.validation.group_names import names_job
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate
@@ -55,8 +54,7 @@ def show_job(name: str, unfolded: bool, as_json: bool, server: str | None) -> No
         story = _story(client, job)
         starts = explained(client, [job]) if job.state in WAITING else []
     if as_json:
-        whole = {"job": job.as_dict(), "events": [event.as_dict() for event in story]}
-        show_json(json_value(whole | {"explanation": starts[0].as_dict() if starts else None}))
+        show_json({"job": job, "events": story, "explanation": starts[0] if starts else None})
         return
     rows = [*_facts(job), *(row for told in starts for row in _starts(told))]
     known = [f"{title:<12}{printable(value)}".rstrip() for title, value in rows if value]
@@ -83,13 +81,9 @@ def _show_group(name: str, server: str | None, *, as_json: bool, whole: bool) ->
     lines = [line for story in stories for line in _lines(story, whole=whole or as_json)]
     lines.sort(key=lambda line: line[0].at.timestamp() if line[0].at else 0.0)
     if as_json:
-        known = {
-            "group": name,
-            "jobs": [job.as_dict() for job in jobs],
-            "events": [event.as_dict() for event, _ in lines],
-        }
+        known = {"group": name, "jobs": jobs, "events": [event for event, _ in lines]}
         more = {"unsubmitted": group.unsubmitted, "unasked": group.unasked}
-        show_json(json_value(known | more | {"explanation": starts[0].as_dict() if starts else None}))
+        show_json(known | more | {"explanation": starts[0] if starts else None})
         return
     width = max(len(str(job)) for job in jobs)
     told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(text)}" for event, text in lines]

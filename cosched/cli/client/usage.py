@@ -18,7 +18,6 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.validation.durations import clock, span
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage
@@ -45,7 +44,7 @@ def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None
     with connected(server) as client:
         found = client.usage(by, since)
     if as_json:
-        show_json([json_value(sum.as_dict()) for sum in found])
+        show_json(found)
         return
     budgets = any(sum.may_hold_in_a_day is not None for sum in found)
     header = (by.upper(), *HEADER, *(("A DAY", "MAY") if budgets else ()))
@@ -77,7 +76,7 @@ def efficiency(name: str, as_json: bool, server: str | None) -> None:
     sides = (found[0].job, *found[0].mates)
     if as_json:
         sums = {"skew": _skew(sides), "charged": _charged(sides), "efficient": _efficient(sides)}
-        show_json(json_value(sums | {"jobs": [side.as_dict() for side in sides]}))
+        show_json(sums | {"jobs": sides})
         return
     show_text("\n".join(map(printable, _lines(found[0]))))
 

@@ -16,7 +16,6 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.validation.group_names import names_job
-from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Job
@@ -40,7 +39,7 @@ def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bo
 
     jobs = _wait(names, server, STARTED if started else ENDED, timeout)
     if as_json:
-        show_json([json_value(job.as_dict()) for job in jobs])
+        show_json(jobs)
     else:
         show_text("\n".join(printable(f"{job} {job.state}") for job in jobs))
     if any(job.state in ("failed", "cancelled") for job in jobs):

@@ -28,8 +28,10 @@ def say(message: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print data for a program."""
-    show_text(json.dumps(value, indent=2, allow_nan=False))
+    """Print data for a program, as `json_value` converts them."""
+    from cosched.words.plain_json import json_value
+
+    show_text(json.dumps(json_value(value), indent=2, allow_nan=False))
 
 
 def show(*parts: RenderableType) -> None:
