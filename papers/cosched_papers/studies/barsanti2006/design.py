@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,17 @@ from cosched_papers.studies.barsanti2006.tables import (
     of_real_logs,
     what_decides,
 )
-from cosched_papers.studies.barsanti2006.windows import cut_windows
+from cosched_papers.studies.tang2011.logs import read_log, rows_of
 from cosched_sim.reports.page import Section
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import Beside
 from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched_sim.studies.tables import cell
+from cosched_sim.workload import traces
 
+COUNT, QUICK_COUNT = 5, 2
+WINDOW, QUICK_WINDOW = 2000, 500
 COMPARED = (RESPONSE, WAIT, SLOWDOWN)
 WORDS = words_of(__file__)
 
@@ -132,3 +136,23 @@ DESIGN = Design(
     replicated=replications,
 )
 WORK = Work(DESIGN.cases, DESIGN.report, describe)
+
+
+def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: Told, *, quick: bool) -> dict[str, Any]:
+    """Write the windows of a log, without common jobs, to the folder; return what there is.
+
+    InputError, OSError.
+    """
+    count, most = (QUICK_COUNT, QUICK_WINDOW) if quick else (COUNT, WINDOW)
+    log = read_log("--log", settings, told.say)
+    length = min(most, len(log.jobs) // count)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for window in range(count):
+        begin = (len(log.jobs) - length) * window // (count - 1)
+        jobs = rows_of(log.jobs, slice(begin, begin + length))
+        files.append(str((folder / f"log-{number}-{window + 1}.swf.gz").resolve()))
+        header = {"MaxNodes": str(log.nodes), "MaxProcs": str(log.nodes)}
+        traces.write_swf(replace(jobs, submit=jobs.submit - jobs.submit[0]), files[-1], header)
+    name = Path(settings["trace"]).name.split(".swf")[0]
+    return {"name": name, "nodes": log.nodes, "jobs": length, "files": files}

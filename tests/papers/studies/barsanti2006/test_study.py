@@ -7,7 +7,7 @@ import numpy as np
 import polars
 import pytest
 
-from cosched_papers.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
+from cosched_papers.studies.barsanti2006 import BARSANTI, design, measuring, setup
 from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
 from cosched_papers.studies.barsanti2006.setup import (
     ALPHA_1,
@@ -95,7 +95,7 @@ def test_jobs_have_a_curve_each_and_are_compared_with_the_sizes_that_they_were_d
 def test_windows_of_a_log_share_no_job(tmp_path):
     write_swf(read_generated(trace_of(103, ALPHA_1), 1, "test"), tmp_path / "log.swf", {"MaxNodes": "128"})
     told = Told(print, lambda _: None)
-    found = windows.cut_windows({"trace": str(tmp_path / "log.swf")}, 1, tmp_path / "logs", told, quick=False)
+    found = design.cut_windows({"trace": str(tmp_path / "log.swf")}, 1, tmp_path / "logs", told, quick=False)
     assert (found["name"], found["nodes"], found["jobs"], len(found["files"])) == ("log", 128, 20, 5)
     ids = [set(replayed(setup._domain(file, 1, SAID)).domains["machine"].workload.job_id) for file in found["files"]]
     assert len(set.union(*ids)) == 100
