@@ -84,13 +84,8 @@ def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Pat
     with tarfile.open(the("coscheduling-*.tar.gz", made)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {
-        "LICENSE",
-        "README.md",
-        "CHANGELOG.md",
-        "CITATION.cff",
-        "docs/operating.md",
-        "proto/cosched/v1/domain.proto",
-    }
+        "LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "docs/operating.md", "proto/cosched/v1/domain.proto",
+    }  # fmt: skip
     assert not [name for name in names if "__pycache__" in name]
 
 
@@ -135,18 +130,9 @@ def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
     code += "    for point in entry_points(group=group): print(point.name, point.load() is not None)"
     said = run(tmp_path, installed / "python", "-c", code)
     assert sorted(said.splitlines()) == [
-        "batch True",
-        "external True",
-        "fluid True",
-        "gridengine True",
-        "heterogeneous True",
-        "local True",
-        "molding True",
-        "pbs True",
-        "replay True",
-        "sim True",
-        "slurm True",
-    ]
+        "batch True", "external True", "fluid True", "gridengine True", "heterogeneous True", "local True",
+        "molding True", "pbs True", "replay True", "sim True", "slurm True",
+    ]  # fmt: skip
 
 
 @pytest.mark.soak

@@ -40,13 +40,8 @@ def test_every_key_has_a_row():
     assert set(keys("page")) == Page.model_fields.keys()
     assert set(keys("machines")) == Machines.model_fields.keys()
     assert set(keys("manager")) == {
-        "kind",
-        "local",
-        "slurm",
-        "pbs",
-        "gridengine",
-        "replay",
-    } | Manager.model_fields.keys() - {"settings"}
+        "kind", "local", "slurm", "pbs", "gridengine", "replay",
+    } | Manager.model_fields.keys() - {"settings"}  # fmt: skip
     of_local = re.findall(r"^\| `local` \| `(\w+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert {*of_local, NAMES} == set(LocalSettings.__dataclass_fields__)
 

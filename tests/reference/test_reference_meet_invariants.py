@@ -15,15 +15,10 @@ from .planned import PlannedIteration
 from .test_reference_invariants import check_world, random_case, random_domain
 
 SCHEMES = [
-    {"scheme": "hold"},
-    {"scheme": "yield"},
-    {"scheme": "off"},
-    {"scheme": "meet"},
-    {"scheme": "meet"},
-    {"scheme": "hold", "mate_budget": "0.29"},
-    {"scheme": "yield", "mate_budget": "2"},
+    {"scheme": "hold"}, {"scheme": "yield"}, {"scheme": "off"}, {"scheme": "meet"}, {"scheme": "meet"},
+    {"scheme": "hold", "mate_budget": "0.29"}, {"scheme": "yield", "mate_budget": "2"},
     {"scheme": "hold", "slots": True},
-]
+]  # fmt: skip
 
 
 def random_meet_case(seed, names="AB"):

@@ -23,14 +23,10 @@ def test_the_caller_proposes_the_earliest_instant_that_it_can_keep_to_by_the_oth
 @pytest.mark.parametrize(
     ("offset", "proposes"),
     [
-        (None, False),
-        (Offset(0.5, 0.5), True),
-        (Offset(-0.5, 0.0), True),
-        (Offset(0.501, 0.0), False),
-        (Offset(-0.501, 0.0), False),
-        (Offset(0.0, 0.501), False),
+        (None, False), (Offset(0.5, 0.5), True), (Offset(-0.5, 0.0), True), (Offset(0.501, 0.0), False),
+        (Offset(-0.501, 0.0), False), (Offset(0.0, 0.501), False),
     ],
-)
+)  # fmt: skip
 def test_nothing_is_proposed_if_the_clocks_are_not_known_to_be_near(offset, proposes):
     assert (agreed(offset=offset).proposal("eureka", "j") is not None) == proposes
 

@@ -90,14 +90,9 @@ def test_a_slot_on_the_wire():
         "caller": {"domain": "intrepid", "job_id": "17"},
     }
     assert as_dict(write_request(asked, PEER, HERE)) == {
-        **named,
-        "lease": "60s",
-        "not_before": "2027-01-15T08:00:00Z",
-        "only_before": "2027-01-15T08:10:00Z",
-        "book": True,
-        "slot_name": "intrepid/17/1",
-        "without": ["a", "b"],
-    }
+        **named, "lease": "60s", "not_before": "2027-01-15T08:00:00Z", "only_before": "2027-01-15T08:10:00Z",
+        "book": True, "slot_name": "intrepid/17/1", "without": ["a", "b"],
+    }  # fmt: skip
     assert as_dict(write_request(SettleGroupStart(*ids, start=False, keep=True), PEER, HERE)) == {**named, "keep": True}
     told = write_reply(ProposeGroupStart, GroupProposed(Vote.NO, earliest=1_800_000_060), HERE)
     assert as_dict(told) == {"vote": "GROUP_VOTE_NO", "earliest": "2027-01-15T08:01:00Z"}
@@ -243,16 +238,11 @@ def test_what_is_kept_is_not_started():
 @pytest.mark.parametrize(
     ("vote", "earliest", "book", "right"),
     [
-        (Vote.NO, None, True, True),
-        (Vote.NO, 100, True, True),
-        (Vote.NO, 101, False, True),
-        (Vote.NO, 99, False, False),
-        (Vote.BOOKED, 100, True, True),
-        (Vote.BOOKED, 100, False, False),
-        (Vote.BOOKED, 101, True, False),
-        (Vote.BOOKED, None, True, False),
+        (Vote.NO, None, True, True), (Vote.NO, 100, True, True), (Vote.NO, 101, False, True),
+        (Vote.NO, 99, False, False), (Vote.BOOKED, 100, True, True), (Vote.BOOKED, 100, False, False),
+        (Vote.BOOKED, 101, True, False), (Vote.BOOKED, None, True, False),
     ],
-)
+)  # fmt: skip
 def test_the_answer_to_a_question_for_an_instant_is_checked(vote, earliest, book, right):
     request = ProposeGroupStart("intrepid/17/1", "99", "17", 0, 60, not_before=100, book=book)
     with nullcontext() if right else pytest.raises(FieldError, match="earliest"):

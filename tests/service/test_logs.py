@@ -62,13 +62,9 @@ def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
     assert next(iter(ours)) == "timestamp"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", ours.pop("timestamp"))
     assert ours == {
-        "event": "job started",
-        "level": "info",
-        "logger": "cosched.test",
-        "domain": "intrepid",
-        "job": "7",
+        "event": "job started", "level": "info", "logger": "cosched.test", "domain": "intrepid", "job": "7",
         "nodes": 4,
-    }
+    }  # fmt: skip
     assert (theirs["event"], theirs["level"], theirs["logger"]) == (
         "no room for job 8",
         "warning",

@@ -22,28 +22,18 @@ EXPECTED = {
     *("held_node_seconds_total", "pair_gap_seconds", "peer_up", "peer_calls_total", "peer_call_seconds"),
     *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *(
-        "peer_illegal_total",
-        "peer_news_missed_total",
-        "peer_refused",
-        "requests_total",
-        "request_seconds",
-        "iteration_seconds",
-        "commit_seconds",
-        "store_stalled",
+        "peer_illegal_total", "peer_news_missed_total", "peer_refused", "requests_total", "request_seconds",
+        "iteration_seconds", "commit_seconds", "store_stalled",
     ),
     *("sync_seconds", "drained_until_timestamp_seconds"),
     *("slots_total", "slots_dropped_total", "booked_nodes", "starts_before_turn_total", "pushed_seconds_total"),
     *("booked_node_seconds_total", "account_held_node_seconds", "account_held_node_seconds_limit"),
     *("owner_starts", "owner_starts_before_turn", "owner_pushed_seconds"),
     *(
-        "database_bytes",
-        "certificate_expiry_timestamp_seconds",
-        "clock_steps_total",
-        "denied_total",
-        "harvests_in_vain_total",
-        "launch_failures_total",
+        "database_bytes", "certificate_expiry_timestamp_seconds", "clock_steps_total", "denied_total",
+        "harvests_in_vain_total", "launch_failures_total",
     ),
-}
+}  # fmt: skip
 
 
 def observed() -> Metrics:

@@ -16,17 +16,10 @@ from cosched.validation.near_names import nearest
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("run7", "Run7"),
-        ("run7", "rnu7"),
-        ("run7", "run8"),
-        ("p1", "P1"),
-        ("p1", "p11"),
-        ("a", "A"),
-        ("fluid-run", "fliud_run"),
-        ("fluid-run", "FLUID-RUM"),
-        ("simulation-2026-11", "simulation-2026-12"),
+        ("run7", "Run7"), ("run7", "rnu7"), ("run7", "run8"), ("p1", "P1"), ("p1", "p11"), ("a", "A"),
+        ("fluid-run", "fliud_run"), ("fluid-run", "FLUID-RUM"), ("simulation-2026-11", "simulation-2026-12"),
     ],
-)
+)  # fmt: skip
 def test_names_that_come_near(name, other):
     assert nearest(name, [other]) == other
     assert nearest(other, [name]) == name

@@ -155,15 +155,10 @@ async def test_users_see_their_own_jobs_and_choose_from_their_own_names(full: Pa
 @pytest.mark.parametrize(
     ("find", "hit"),
     [
-        ("run12", "jobs/60"),
-        ("60", "jobs/60"),
-        ("a:60", "jobs/60"),
-        ("b:10", "jobs/50"),
-        ("1", "jobs/1"),
-        ("ann", None),
-        ("none", None),
+        ("run12", "jobs/60"), ("60", "jobs/60"), ("a:60", "jobs/60"), ("b:10", "jobs/50"), ("1", "jobs/1"),
+        ("ann", None), ("none", None),
     ],
-)
+)  # fmt: skip
 async def test_what_is_found_once_is_shown_itself(full: PageSide, find: str, hit: str | None) -> None:
     """Job 1 has ended."""
     shown = await full.get(f"/jobs?find={find}", "op")

@@ -66,15 +66,10 @@ def client_has_no_tls(pki: Pki) -> Credentials:
 @pytest.mark.parametrize(
     "trouble",
     [
-        client_of_another_authority,
-        client_has_expired,
-        server_of_another_authority,
-        server_has_expired,
-        server_is_another_domain,
-        server_has_no_tls,
-        client_has_no_tls,
+        client_of_another_authority, client_has_expired, server_of_another_authority, server_has_expired,
+        server_is_another_domain, server_has_no_tls, client_has_no_tls,
     ],
-)
+)  # fmt: skip
 async def test_trouble_with_certificates_is_a_refusal(trouble: Callable[[Pki], Credentials], pki: Pki) -> None:
     client, server = trouble(pki)
     async with a_world(client=client, server=server) as world:

@@ -20,19 +20,9 @@ COSCHEDULING = coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService
 DOMAIN = domain_pb2.DESCRIPTOR.services_by_name["DomainService"]
 METHODS = [*COSCHEDULING.methods, *DOMAIN.methods]
 MUTATING = {
-    "TryStartMate",
-    "StartJob",
-    "ProposeGroupStart",
-    "SettleGroupStart",
-    "GetProposal",
-    "SubmitJob",
-    "CancelJob",
-    "LinkJobs",
-    "UnlinkJobs",
-    "ReleaseHold",
-    "DrainDomain",
-    "ResumeDomain",
-}
+    "TryStartMate", "StartJob", "ProposeGroupStart", "SettleGroupStart", "GetProposal", "SubmitJob", "CancelJob",
+    "LinkJobs", "UnlinkJobs", "ReleaseHold", "DrainDomain", "ResumeDomain",
+}  # fmt: skip
 
 
 def protoc(*arguments: str | Path) -> None:
@@ -54,36 +44,17 @@ def described(tmp_path_factory) -> list[FileDescriptorProto]:
 def test_the_calls_between_domains():
     assert COSCHEDULING.full_name == "cosched.v1.CoschedulingService"
     assert [method.name for method in COSCHEDULING.methods] == [
-        "GetMateJobId",
-        "GetMateStatus",
-        "TryStartMate",
-        "StartJob",
-        "GetMember",
-        "ProposeGroupStart",
-        "SettleGroupStart",
-        "GetProposal",
-        "TellMembers",
-        "CompareClocks",
-        "TellPresence",
-    ]
+        "GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob", "GetMember", "ProposeGroupStart",
+        "SettleGroupStart", "GetProposal", "TellMembers", "CompareClocks", "TellPresence",
+    ]  # fmt: skip
 
 
 def test_the_calls_of_users_and_operators():
     assert DOMAIN.full_name == "cosched.v1.DomainService"
     assert {method.name for method in DOMAIN.methods} == {
-        "SubmitJob",
-        "CancelJob",
-        "LinkJobs",
-        "UnlinkJobs",
-        "GetJob",
-        "ListJobs",
-        "ReleaseHold",
-        "DrainDomain",
-        "ResumeDomain",
-        "ListNodes",
-        "GetDomain",
-        "WatchEvents",
-    }
+        "SubmitJob", "CancelJob", "LinkJobs", "UnlinkJobs", "GetJob", "ListJobs", "ReleaseHold", "DrainDomain",
+        "ResumeDomain", "ListNodes", "GetDomain", "WatchEvents",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

@@ -265,15 +265,9 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 STEPS = [
-    StoreMachine.add_job,
-    StoreMachine.save_jobs,
-    StoreMachine.add_events,
-    StoreMachine.add_audit,
-    StoreMachine.save_answer,
-    StoreMachine.save_reply,
-    StoreMachine.set_meta,
-    StoreMachine.retire,
-]
+    StoreMachine.add_job, StoreMachine.save_jobs, StoreMachine.add_events, StoreMachine.add_audit,
+    StoreMachine.save_answer, StoreMachine.save_reply, StoreMachine.set_meta, StoreMachine.retire,
+]  # fmt: skip
 
 TestStore = StoreMachine.TestCase
 TestStore.settings = settings(max_examples=10, stateful_step_count=15)

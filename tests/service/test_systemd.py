@@ -51,15 +51,10 @@ def test_without_a_service_manager_nothing_happens(value: str | None, monkeypatc
 @pytest.mark.parametrize(
     ("microseconds", "process", "interval"),
     [
-        (None, None, None),
-        ("30000000", None, 15.0),
-        ("30000000", "this", 15.0),
-        ("30000000", "1", None),
-        ("0", None, None),
-        ("soon", None, None),
-        ("30000000", "me", None),
+        (None, None, None), ("30000000", None, 15.0), ("30000000", "this", 15.0), ("30000000", "1", None),
+        ("0", None, None), ("soon", None, None), ("30000000", "me", None),
     ],
-)
+)  # fmt: skip
 def test_the_watchdog_wants_a_notice_twice_in_its_time(
     microseconds: str | None, process: str | None, interval: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,14 +37,9 @@ from tests.service import messages
 from tests.service.on_wire import read_reply, read_request, write_reply, write_request
 
 ANSWERS = {
-    MateJobId: GetMateJobId,
-    MateStatus: GetMateStatus,
-    MateTried: TryStartMate,
-    MateStarted: StartJob,
-    GroupProposed: ProposeGroupStart,
-    Settled: SettleGroupStart,
-    ProposalOutcome: GetProposal,
-}
+    MateJobId: GetMateJobId, MateStatus: GetMateStatus, MateTried: TryStartMate, MateStarted: StartJob,
+    GroupProposed: ProposeGroupStart, Settled: SettleGroupStart, ProposalOutcome: GetProposal,
+}  # fmt: skip
 
 
 def carried(message: Message) -> Message:

@@ -126,15 +126,11 @@ def test_a_load_out_of_reach_is_refused(utilisation):
 @pytest.mark.parametrize(
     ("wrong", "option"),
     [
-        ({"jobs": 0}, "--jobs"),
-        ({"jobs": -5}, "--jobs"),
-        ({"span_s": 0}, "--days"),
-        ({"utilisation": 0.0}, "--utilisation"),
-        ({"utilisation": math.nan}, "--utilisation"),
-        ({"utilisation": math.inf}, "--utilisation"),
-        ({"seed": -1}, "--seed"),
+        ({"jobs": 0}, "--jobs"), ({"jobs": -5}, "--jobs"), ({"span_s": 0}, "--days"),
+        ({"utilisation": 0.0}, "--utilisation"), ({"utilisation": math.nan}, "--utilisation"),
+        ({"utilisation": math.inf}, "--utilisation"), ({"seed": -1}, "--seed"),
     ],
-)
+)  # fmt: skip
 def test_values_out_of_range_are_refused(wrong, option):
     with pytest.raises(InputError) as caught:
         generate("intrepid", **{"seed": 1, **wrong})
@@ -267,20 +263,11 @@ def test_memory_stays_below_200_bytes_a_job_beyond_the_result(model):
 @pytest.mark.parametrize(
     "change",
     [
-        {"sizes": ((0, 1.0),)},
-        {"sizes": ((40_961, 1.0),)},
-        {"min_run_s": 0},
-        {"limit_s": 10},
-        {"jobs_per_month": 0},
-        {"utilisation": 0.0},
-        {"accuracy": ((0.0, 0.0), (1.0, 1.0))},
-        {"accuracy": ((0.0, 0.5), (1.0, 1.5))},
-        {"rounding": ((0, 1.0),)},
-        {"session_jobs": 0.5},
-        {"daily_swing": 1.5},
-        {"weekend_rate": -1.0},
+        {"sizes": ((0, 1.0),)}, {"sizes": ((40_961, 1.0),)}, {"min_run_s": 0}, {"limit_s": 10}, {"jobs_per_month": 0},
+        {"utilisation": 0.0}, {"accuracy": ((0.0, 0.0), (1.0, 1.0))}, {"accuracy": ((0.0, 0.5), (1.0, 1.5))},
+        {"rounding": ((0, 1.0),)}, {"session_jobs": 0.5}, {"daily_swing": 1.5}, {"weekend_rate": -1.0},
     ],
-)
+)  # fmt: skip
 def test_a_model_that_cannot_be_drawn_is_refused(change):
     with pytest.raises(ValueError, match="machine model 'intrepid': "):
         replace(INTREPID, **change)

@@ -115,16 +115,10 @@ def test_a_submit_time_that_is_unknown_is_left_out_when_cleaned():
 @pytest.mark.parametrize(
     ("state", "status"),
     [
-        ("COMPLETED", 1),
-        ("CANCELLED", 5),
-        ("CANCELLED by 1000", 5),
-        ("CANCELLED+", 5),
-        ("TIMEOUT", 0),
-        ("OUT_OF_ME+", 0),
-        ("RUNNING", -1),
-        ("", -1),
+        ("COMPLETED", 1), ("CANCELLED", 5), ("CANCELLED by 1000", 5), ("CANCELLED+", 5), ("TIMEOUT", 0),
+        ("OUT_OF_ME+", 0), ("RUNNING", -1), ("", -1),
     ],
-)
+)  # fmt: skip
 def test_states(state, status):
     log = read(table(f"1|2022-01-01T00:00:00|10|1|{state}", names="JobID|Submit|Elapsed|NNodes|State"))
     assert log.status.tolist() == [status]

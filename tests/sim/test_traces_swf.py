@@ -33,17 +33,9 @@ def test_the_columns():
     assert log.source == "t.swf"
     assert len(log) == 2
     expected = {
-        "job_id": [1, 2],
-        "submit": [0, 60],
-        "wait": [5, 5],
-        "run": [100, 100],
-        "allocated": [8, 8],
-        "requested_procs": [16, 16],
-        "requested_time": [3600, 3600],
-        "status": [1, 1],
-        "user": [7, 7],
-        "line": [2, 4],
-    }
+        "job_id": [1, 2], "submit": [0, 60], "wait": [5, 5], "run": [100, 100], "allocated": [8, 8],
+        "requested_procs": [16, 16], "requested_time": [3600, 3600], "status": [1, 1], "user": [7, 7], "line": [2, 4],
+    }  # fmt: skip
     for name, values in expected.items():
         column = getattr(log, name)
         assert column.dtype == np.int64

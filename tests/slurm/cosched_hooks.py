@@ -87,16 +87,10 @@ def service(hooks: Site) -> Iterator[Service]:
 def ready(job: int, comment: str | bytes) -> dict[str, str | bytes]:
     """What Slurm gives a PrologSlurmctld."""
     return {
-        "SLURM_JOB_ID": str(job),
-        "SLURM_JOB_NUM_NODES": "4",
-        "SLURM_JOB_NODELIST": "a[1-4]",
-        "SLURM_JOB_RESTART_COUNT": "0",
-        "SLURM_JOB_USER": "ann",
-        "SLURM_JOB_UID": "1000",
-        "SLURM_JOB_NAME": "flow",
-        "SLURM_JOB_COMMENT": comment,
-        "SLURM_JOB_STDIN": "/dev/null",
-    }
+        "SLURM_JOB_ID": str(job), "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_NODELIST": "a[1-4]",
+        "SLURM_JOB_RESTART_COUNT": "0", "SLURM_JOB_USER": "ann", "SLURM_JOB_UID": "1000", "SLURM_JOB_NAME": "flow",
+        "SLURM_JOB_COMMENT": comment, "SLURM_JOB_STDIN": "/dev/null",
+    }  # fmt: skip
 
 
 async def _last_tasks() -> None:

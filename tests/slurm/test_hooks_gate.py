@@ -91,23 +91,11 @@ def test_variables_that_the_service_tells_are_printed(hooks: Site) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\n",
-        "at=\n",
-        "at=soon\n",
-        "at=-1.5\n",
-        "at={}\n",
-        "at={}.\n",
-        "at={}.5x\n",
-        "at={}.1234567891\n",
-        "at=99999999999999.5\n",
-        " at={}.5\n",
-        "to={}.5\n",
-        b"\xff\x00" * 4096,
-        "x" * 5000 + "\nat={}.5\n",
+        "", "\n", "at=\n", "at=soon\n", "at=-1.5\n", "at={}\n", "at={}.\n", "at={}.5x\n", "at={}.1234567891\n",
+        "at=99999999999999.5\n", " at={}.5\n", "to={}.5\n", b"\xff\x00" * 4096, "x" * 5000 + "\nat={}.5\n",
     ],
     ids=lambda text: repr(text[:20]),
-)
+)  # fmt: skip
 def test_a_file_that_makes_no_sense_keeps_no_task(hooks: Site, text: str | bytes) -> None:
     at = time.time() + FAR
     put(hooks, text if isinstance(text, bytes) else text.replace("{}", str(int(at))))

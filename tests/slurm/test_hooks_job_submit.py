@@ -57,24 +57,12 @@ def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster
 @pytest.mark.parametrize(
     "comment",
     [
-        "cosched:",
-        "cosched:pair=",
-        "cosched:pair= x",
-        "cosched:Pair=x",
-        "cosched:mate=eureka",
-        "cosched:mate=/12",
-        "cosched:mate=eureka/",
-        "cosched:mate=eu reka/1",
-        "cosched:mate=eu%reka/1",
-        "project=a,cosched:pair=x",
-        f"cosched:pair={129 * 'x'}",
-        "cosched:pair=→",
-        f"cosched:mate={65 * 'x'}/1",
-        "cosched:pair=a\x07",
-        "cosched:pair=a cosched:or-alon",
-        "cosched:pair=a cosched:or-alone,b",
+        "cosched:", "cosched:pair=", "cosched:pair= x", "cosched:Pair=x", "cosched:mate=eureka", "cosched:mate=/12",
+        "cosched:mate=eureka/", "cosched:mate=eu reka/1", "cosched:mate=eu%reka/1", "project=a,cosched:pair=x",
+        f"cosched:pair={129 * 'x'}", "cosched:pair=→", f"cosched:mate={65 * 'x'}/1", "cosched:pair=a\x07",
+        "cosched:pair=a cosched:or-alon", "cosched:pair=a cosched:or-alone,b",
     ],
-)
+)  # fmt: skip
 def test_a_mistaken_comment_is_refused_in_one_line(cluster: Cluster, comment: str) -> None:
     form = "comment: not of the form cosched:mate=DOMAIN/JOBID, cosched:pair=NAME or cosched:group=NAME@DOMAIN+DOMAIN, "
     form += "a word by itself"

@@ -265,15 +265,9 @@ def test_a_gate_that_asks_late_or_about_a_job_without_an_instant_opens_at_once(h
 
 def test_the_end_of_a_job_is_told_with_its_times(hooks: Site, service: Service) -> None:
     environment = {
-        "JOBID": "4",
-        "JOBSTATE": "FAILED",
-        "EXITCODE": "3:0",
-        "SUBMIT": "1795279039",
-        "START": "0",
-        "END": "1795279050",
-        "ARRAYJOBID": "0",
-        "ARRAYTASKID": "4294967294",
-    }
+        "JOBID": "4", "JOBSTATE": "FAILED", "EXITCODE": "3:0", "SUBMIT": "1795279039", "START": "0",
+        "END": "1795279050", "ARRAYJOBID": "0", "ARRAYTASKID": "4294967294",
+    }  # fmt: skip
     assert hooks.run("jobcomp", environment).wait(END) == 0
     service.wait_for("FAILED 4")
     (end,) = service.ends

@@ -283,16 +283,8 @@ def test_an_ordinary_user_has_a_laboratory_too(folder: Path) -> None:
         shutil.chown(path, 65534, 65534)
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "PYTHONDONTWRITEBYTECODE=1"]
     argv: list[str | Path] = [
-        *user,
-        "/usr/bin/python3",
-        copy / "lab",
-        "run",
-        "--dir",
-        folder / "clusters",
-        "--nodes",
-        "1",
-        "--",
-    ]
+        *user, "/usr/bin/python3", copy / "lab", "run", "--dir", folder / "clusters", "--nodes", "1", "--",
+    ]  # fmt: skip
     script = "cd $LAB_DIR && sbatch --wait --output=out --wrap 'id -u' && cat out"
     done = subprocess.run([*argv, "sh", "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout == "Submitted batch job 1\n65534\n", done.stderr

@@ -64,14 +64,10 @@ def test_a_requeue_is_no_end() -> None:
 @pytest.mark.parametrize(
     ("failed", "status", "ran", "deleted", "how"),
     [
-        (0, 0, 5, False, End.EXITED),
-        (0, 7, 5, False, End.EXITED),
-        (100, 137, 5, True, End.CANCELLED),
-        (100, 137, 5, False, End.SIGNALLED),
-        (100, 137, 600, False, End.TIMEOUT),
-        (26, 0, 5, False, End.LOST),
+        (0, 0, 5, False, End.EXITED), (0, 7, 5, False, End.EXITED), (100, 137, 5, True, End.CANCELLED),
+        (100, 137, 5, False, End.SIGNALLED), (100, 137, 600, False, End.TIMEOUT), (26, 0, 5, False, End.LOST),
     ],
-)
+)  # fmt: skip
 def test_ends_are_told_apart(failed: int, status: int, ran: int, deleted: bool, how: End) -> None:
     kept = replace(KEPT, deleted=deleted)
     end = ended(kept, [Record(25, "rescheduling", 0, None, None), Record(failed, "", status, 1000, 1000 + ran)])

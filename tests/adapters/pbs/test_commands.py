@@ -111,14 +111,10 @@ def test_chunks_and_back() -> None:
 @pytest.mark.parametrize(
     ("recorded", "kind"),
     [
-        ("qrun-unknown", UnknownJobError),
-        ("qdel-finished", UnknownJobError),
-        ("qrun-busy", ManagerError),
-        ("qmgr-unknown-node", ManagerError),
-        ("qstat-silent", UnavailableError),
-        ("qrun-silent", UnavailableError),
+        ("qrun-unknown", UnknownJobError), ("qdel-finished", UnknownJobError), ("qrun-busy", ManagerError),
+        ("qmgr-unknown-node", ManagerError), ("qstat-silent", UnavailableError), ("qrun-silent", UnavailableError),
     ],
-)
+)  # fmt: skip
 def test_errors(recorded: str, kind: type[ManagerError]) -> None:
     said = (RECORDED / f"{recorded}.err").read_bytes()
     assert type(commands.failure(recorded.partition("-")[0], 2, said)) is kind

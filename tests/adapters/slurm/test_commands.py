@@ -43,13 +43,9 @@ def test_how_jobs_ended_is_read_as_squeue_of_each_version_prints_it(version: str
     """`exit_code` is the number of wait(2) up to 22.05, CODE:SIGNAL since 23.02."""
     rows = {row.job_id: row for row in commands.parse_rows(recorded(f"ended-{version}"))}
     assert {job: (row.state, row.exit_code, row.signal) for job, row in rows.items()} == {
-        "1": ("FAILED", 3, 0),
-        "2": ("FAILED", 0, 9),
-        "3": ("COMPLETED", 0, 0),
-        "4": ("FAILED", 1, 0),
-        "5": ("RUNNING", 0, 0),
-        "6": ("PENDING", 0, 0),
-    }
+        "1": ("FAILED", 3, 0), "2": ("FAILED", 0, 9), "3": ("COMPLETED", 0, 0), "4": ("FAILED", 1, 0),
+        "5": ("RUNNING", 0, 0), "6": ("PENDING", 0, 0),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("flag", "can_yield"), [(b"0", False), (b"1", True), (b"2", True)])
@@ -127,16 +123,11 @@ def test_no_jobs_are_no_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("unknown", UnknownJobError),
-        ("unknown-update", UnknownJobError),
-        ("finished", UnknownJobError),
-        ("not-pending", NotPendingError),
-        ("down-squeue", UnavailableError),
-        ("down-scontrol", UnavailableError),
-        ("killed-scontrol", UnavailableError),
-        ("nodes", ManagerError),
+        ("unknown", UnknownJobError), ("unknown-update", UnknownJobError), ("finished", UnknownJobError),
+        ("not-pending", NotPendingError), ("down-squeue", UnavailableError), ("down-scontrol", UnavailableError),
+        ("killed-scontrol", UnavailableError), ("nodes", ManagerError),
     ],
-)
+)  # fmt: skip
 def test_why_a_command_failed(name: str, kind: type[ManagerError]) -> None:
     error = commands.failure("scontrol", 1, recorded(name))
     assert type(error) is kind

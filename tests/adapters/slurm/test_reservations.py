@@ -91,20 +91,12 @@ def test_fewer_nodes_than_asked_for_are_a_fault() -> None:
 @pytest.mark.parametrize(
     ("command", "fault"),
     [
-        ("busy", Fault.BUSY),
-        ("move-busy", Fault.BUSY),
-        ("overlaps", Fault.OVERLAPS),
-        ("in-use", Fault.IN_USE),
-        ("same-name", Fault.EXISTS),
-        ("deleted-again", Fault.UNKNOWN),
-        ("unknown-in", Fault.UNKNOWN),
-        ("move-unknown", Fault.UNKNOWN),
-        ("no-node", Fault.NO_NODE),
-        ("no-user", Fault.FORBIDDEN),
-        ("users-denied", Fault.FORBIDDEN),
-        ("other-user", Fault.NOT_ITS_USER),
+        ("busy", Fault.BUSY), ("move-busy", Fault.BUSY), ("overlaps", Fault.OVERLAPS), ("in-use", Fault.IN_USE),
+        ("same-name", Fault.EXISTS), ("deleted-again", Fault.UNKNOWN), ("unknown-in", Fault.UNKNOWN),
+        ("move-unknown", Fault.UNKNOWN), ("no-node", Fault.NO_NODE), ("no-user", Fault.FORBIDDEN),
+        ("users-denied", Fault.FORBIDDEN), ("other-user", Fault.NOT_ITS_USER),
     ],
-)
+)  # fmt: skip
 def test_each_fault_is_told_by_slurms_message(command: str, fault: Fault, version: str) -> None:
     error = reservations.failure("scontrol", 1, recorded_faults()[f"{command} {version}"].encode())
     assert isinstance(error, ReservationError)

@@ -30,28 +30,13 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("slots", 8),
-        ("backoff", 0),
-        ("backoff", "30"),
-        ("backoff", True),
-        ("try_patience", 61),
-        ("poll_interval", float("nan")),
-        ("command_timeout", -1),
-        ("gate_lead", 11),
-        ("conf", "missing.conf"),
-        ("conf", 5),
-        ("bin", "nowhere"),
-        ("hook_socket", ""),
-        ("hook_socket", "a\0b"),
-        ("hook_socket", "x" * 104),
-        ("waiting_folder", ""),
-        ("waiting_folder", 5),
-        ("gate_folder", "gates"),
-        ("gate_folder", ""),
-        ("gate_folder", True),
-        ("gate_folder", "/a\0b"),
+        ("slots", 8), ("backoff", 0), ("backoff", "30"), ("backoff", True), ("try_patience", 61),
+        ("poll_interval", float("nan")), ("command_timeout", -1), ("gate_lead", 11), ("conf", "missing.conf"),
+        ("conf", 5), ("bin", "nowhere"), ("hook_socket", ""), ("hook_socket", "a\0b"), ("hook_socket", "x" * 104),
+        ("waiting_folder", ""), ("waiting_folder", 5), ("gate_folder", "gates"), ("gate_folder", ""),
+        ("gate_folder", True), ("gate_folder", "/a\0b"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_used_is_refused_by_its_name(tmp_path: Path, key: str, value: object) -> None:
     with pytest.raises(SettingError, match=f"^{key}: "):
         read_settings(tmp_path, {key: value})

@@ -41,20 +41,11 @@ def test_how_long_slurm_keeps_a_requeued_job_back(version: str, auth_info: str, 
 @pytest.mark.parametrize(
     ("version", "kills", "anew"),
     [
-        ("22.05.8", False, False),
-        ("23.02.7", False, False),
-        ("23.11.0", False, True),
-        ("24.05.8", False, True),
-        ("24.11.7", False, True),
-        ("25.05.6", False, True),
-        ("25.05.7", True, True),
-        ("25.11.3", False, True),
-        ("25.11.4", True, True),
-        ("26.05.0", True, True),
-        ("27.11.1", True, True),
-        ("", False, False),
+        ("22.05.8", False, False), ("23.02.7", False, False), ("23.11.0", False, True), ("24.05.8", False, True),
+        ("24.11.7", False, True), ("25.05.6", False, True), ("25.05.7", True, True), ("25.11.3", False, True),
+        ("25.11.4", True, True), ("26.05.0", True, True), ("27.11.1", True, True), ("", False, False),
     ],
-)
+)  # fmt: skip
 def test_what_a_restart_or_a_reconfiguration_does_to_hooks(version: str, kills: bool, anew: bool) -> None:
     config = {"SLURM_VERSION": version}
     assert (kills_hooks(config), restarts_on_reconfigure(config)) == (kills, anew)

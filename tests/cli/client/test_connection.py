@@ -9,17 +9,9 @@ import pytest
 from cosched.service.wire.errors import Refusal
 
 COMMANDS = [
-    ("queue",),
-    ("pairs",),
-    ("show", "17"),
-    ("nodes",),
-    ("domains",),
-    ("cancel", "17"),
-    ("link", "17", "eureka:3"),
-    ("unlink", "17"),
-    ("release", "17"),
-    ("watch",),
-]
+    ("queue",), ("pairs",), ("show", "17"), ("nodes",), ("domains",), ("cancel", "17"), ("link", "17", "eureka:3"),
+    ("unlink", "17"), ("release", "17"), ("watch",),
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -49,13 +49,9 @@ def test_when_and_why(cosched):
     told = "2026-01-01 01:00:00, in 0 s; 8 of the last 10 such waits were 0.95 to 1.4 times as long (the plan's"
     assert shown[1].startswith(f"  start     {told} estimate, ")
     assert shown[2:-1] == [
-        "  place     3 of 12 in the queue",
-        "  why       it needs 4 nodes, 1 is free",
-        "  change    fewer nodes",
-        "eureka:3    holding",
-        "  start     now: it has its nodes",
-        "  why       it holds 2 nodes",
-    ]
+        "  place     3 of 12 in the queue", "  why       it needs 4 nodes, 1 is free", "  change    fewer nodes",
+        "eureka:3    holding", "  start     now: it has its nodes", "  why       it holds 2 nodes",
+    ]  # fmt: skip
     assert shown[-1].startswith("together    2026-01-01 01:00:00, in 0 s (")
 
 

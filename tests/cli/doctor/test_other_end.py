@@ -9,14 +9,9 @@ from cosched.doctor.other_end import check_other_end
 from cosched.version import VERSION
 
 OK = {
-    "group": "slurm",
-    "grade": "ok",
-    "subject": "slurmctld",
-    "found": "answers",
-    "change": "",
-    "file": "",
+    "group": "slurm", "grade": "ok", "subject": "slurmctld", "found": "answers", "change": "", "file": "",
     "lines": [],
-}
+}  # fmt: skip
 WRONG = OK | {
     "grade": "problem", "subject": "gates", "found": "/home/ann is no folder", "change": "let your service make it",
     "file": "shell", "lines": ["cosched up"],

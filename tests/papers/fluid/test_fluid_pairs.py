@@ -44,10 +44,5 @@ def test_a_mate_is_had_by_harvest(replayed, scheme):
     told = [(e["time"], e["event"]) for e in result.events if e["job"] == "a2"]
     assert (10, "yields") in told
     assert {
-        "time": 60,
-        "domain": "A",
-        "job": "a1",
-        "event": "has another size",
-        "nodes": 4,
-        "gave_to": "a2",
-    } in result.events
+        "time": 60, "domain": "A", "job": "a1", "event": "has another size", "nodes": 4, "gave_to": "a2",
+    } in result.events  # fmt: skip

@@ -47,15 +47,11 @@ def runs_of(setup: DomainSetup) -> tuple[list[Run], dict[str, int]]:
     ids = domain.workload.job_id
     runs = [
         (
-            int(ids[row]),
-            M if name.startswith("slot") else C,
-            int(name.strip("slotc")),
-            start,
-            end,
+            int(ids[row]), M if name.startswith("slot") else C, int(name.strip("slotc")), start, end,
             how != AllocationEnd.COMPLETED,
         )
         for row, _, _, start, end, how, _, name in had.rows()
-    ]
+    ]  # fmt: skip
     return sorted(runs, key=lambda run: (run[3], run[0])), dict(domain.counts)
 
 

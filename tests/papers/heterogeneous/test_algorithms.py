@@ -109,14 +109,10 @@ def test_pjs_that_goes_on_places_jobs_as_the_reference_does(seed):
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [
-        ("min_min", "best_is_execution"),
-        ("sjs", "makespan"),
-        ("sjs", "max_min_if_equal"),
-        ("pjs", "profit_by_execution"),
-        ("pjs", "goes_on"),
-        ("pjs", "accepts_equal"),
+        ("min_min", "best_is_execution"), ("sjs", "makespan"), ("sjs", "max_min_if_equal"),
+        ("pjs", "profit_by_execution"), ("pjs", "goes_on"), ("pjs", "accepts_equal"),
     ],
-)
+)  # fmt: skip
 def test_other_readings_are_told_apart(name, mistake):
     """The random calls are such that each of these would be found."""
     for case in range(2000):

@@ -22,26 +22,16 @@ CURVES = "scojo_p with curves"  # of what is foreseen
 SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
 MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs that first notice it
     "scojo_p": {
-        "N_min is rounded down": 0,
-        "nothing is guaranteed": 1,
-        "T is rounded up": 1,
-        "jobs age at ten times": 3,
-        "short jobs age": 3,
-        "nobody ages": 3,
-        "no figure 3": 0,
-        "the last of equal places": 1436,
-        "jobs behind have N_opt": 0,
-        "the shadow is excluded": 636,
-        "all use up extra": 41,
-        "bad loads are counted in all": 45,
-        "the last modifier": 1,
-        "running jobs run on": 0,
+        "N_min is rounded down": 0, "nothing is guaranteed": 1, "T is rounded up": 1, "jobs age at ten times": 3,
+        "short jobs age": 3, "nobody ages": 3, "no figure 3": 0, "the last of equal places": 1436,
+        "jobs behind have N_opt": 0, "the shadow is excluded": 636, "all use up extra": 41,
+        "bad loads are counted in all": 45, "the last modifier": 1, "running jobs run on": 0,
         "those that wait keep N_opt": 0,
     },
     CURVES: {"what is foreseen has the simple curve": 1, "what is foreseen has a half at least": 1},
     "cirne_berman": {"the larger of two": 1},
     "none": {"those that wait have no place": 2, "a place is free if it is at its start": 2},
-}
+}  # fmt: skip
 PER_SEED = 10
 SHARES = (("0.5", "1"), ("1", "2"), ("0.5", "0.5"), ("0.7", "1.3"))
 

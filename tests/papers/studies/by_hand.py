@@ -26,19 +26,11 @@ def row(experiment: str, point: float, schemes: str, replication: int = 1) -> Ro
         made |= {
             f"{machine}.{name}": value
             for name, value in {
-                "nodes": NODES[machine],
-                "jobs": 100,
-                "offered_load": 0.5,
-                "held_node_seconds": 0,
-                "never_started": 0,
-                "queue_length.max": 7,
-                "all.wait_s.mean": 60 * MINUTE,
-                "all.slowdown.mean": 6.0,
-                "unpaired.wait_s.mean": 60 * MINUTE,
-                "unpaired.slowdown.mean": 6.0,
-                "paired.sync_s.mean": 0.0,
+                "nodes": NODES[machine], "jobs": 100, "offered_load": 0.5, "held_node_seconds": 0, "never_started": 0,
+                "queue_length.max": 7, "all.wait_s.mean": 60 * MINUTE, "all.slowdown.mean": 6.0,
+                "unpaired.wait_s.mean": 60 * MINUTE, "unpaired.slowdown.mean": 6.0, "paired.sync_s.mean": 0.0,
             }.items()
-        }
+        }  # fmt: skip
     return made
 
 

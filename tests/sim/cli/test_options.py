@@ -14,15 +14,9 @@ from cosched_sim.flags import parse_domain, replay_settings
 from cosched_sim.workload.log_options import LogOptions
 
 NONE = {
-    "pairs": None,
-    "pair_window": None,
-    "pair_fraction": None,
-    "group_size": None,
-    "seed": None,
-    "overrun": None,
-    "script": None,
-    "events": False,
-}
+    "pairs": None, "pair_window": None, "pair_fraction": None, "group_size": None, "seed": None, "overrun": None,
+    "script": None, "events": False,
+}  # fmt: skip
 
 
 def settings(*domains, config=None, **options):

@@ -108,13 +108,9 @@ def _settled(detail: dict[str, object]) -> str:
 
 
 QUESTIONS = {
-    "GetMateJobId": _found,
-    "GetMateStatus": _status,
-    "TryStartMate": _tried,
-    "StartJob": _started,
-    "ProposeGroupStart": _proposed,
-    "SettleGroupStart": _settled,
-}
+    "GetMateJobId": _found, "GetMateStatus": _status, "TryStartMate": _tried, "StartJob": _started,
+    "ProposeGroupStart": _proposed, "SettleGroupStart": _settled,
+}  # fmt: skip
 
 
 def wanted(domain: str, job: str, effect: Effect) -> str | None:

@@ -170,16 +170,10 @@ def test_the_boosted_job_comes_first():
 @pytest.mark.parametrize(
     ("boost", "yields", "factor"),
     [
-        ("0", 5, 1.0),
-        ("0.25", 1, 1.25),
-        ("1", 10, 1024.0),
-        ("1", 19, 2.0**19),
-        ("1", 20, 1e6),
-        ("1", 10**6, 1e6),
-        ("1000000", 1, 1e6),
-        ("0.001", 10**9, 1e6),
+        ("0", 5, 1.0), ("0.25", 1, 1.25), ("1", 10, 1024.0), ("1", 19, 2.0**19), ("1", 20, 1e6), ("1", 10**6, 1e6),
+        ("1000000", 1, 1e6), ("0.001", 10**9, 1e6),
     ],
-)
+)  # fmt: skip
 def test_the_boost_is_bounded(boost, yields, factor):
     """ "The score of a job is multiplied by min((1 + yield_boost)^yields, 10^6)" """
     assert holds.yield_boost(CoschedulingSettings(yield_boost=Decimal(boost)), yields) == factor

@@ -121,13 +121,9 @@ def test_a_tiny_study(tmp_path, monkeypatch):
     write_swf(read_generated(trace_of(300, ALPHA_1), 1, "test"), tmp_path / "log.swf", {"MaxNodes": "128"})
     logs = [{"trace": str(tmp_path / "log.swf")}]
     given = {
-        "command": "cosched study barsanti2006",
-        "quick": True,
-        "replications": 1,
-        "seed": 1,
-        "logs": logs,
+        "command": "cosched study barsanti2006", "quick": True, "replications": 1, "seed": 1, "logs": logs,
         "further": None,
-    }
+    }  # fmt: skip
     out = tmp_path / "out"
     with local_workers(1) as one:
         carry_out(BARSANTI, given, out, one, Told(print, lambda _: None), resume=False)

@@ -5,14 +5,9 @@ from pathlib import Path
 from cosched_papers.studies.collins2001.comparisons import statements
 
 WORDS = {
-    "80": "SO",
-    "48": "4S",
-    "18": "1S",
-    "up to nearly 50": "50",
-    "over 4": "four",
-    "slightly over 100": "100",
+    "80": "SO", "48": "4S", "18": "1S", "up to nearly 50": "50", "over 4": "four", "slightly over 100": "100",
     "somewhat less than 10 (not always)": "10%",
-}
+}  # fmt: skip
 
 
 def test_the_numbers_are_in_their_sentences_and_would_agree():

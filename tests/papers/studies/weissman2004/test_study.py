@@ -122,15 +122,11 @@ def test_a_ratio_is_that_of_means_with_the_interval_of_its_residuals():
 @pytest.mark.parametrize(
     ("low", "high", "given", "mean", "half", "agrees"),
     [
-        (70, math.inf, "", 71, 0.1, HOLDS),
-        (70, math.inf, "", 71, 2, OPEN),
-        (70, math.inf, "", 69, 2, OPEN),
-        (1.5, 20.5, "", 21, 0.1, FAILS),
-        (2.445, 2.455, "", 3.2, 0.1, FAILS),
-        (1.775, 1.785, "set", 1.78, 0.1, INPUT),
+        (70, math.inf, "", 71, 0.1, HOLDS), (70, math.inf, "", 71, 2, OPEN), (70, math.inf, "", 69, 2, OPEN),
+        (1.5, 20.5, "", 21, 0.1, FAILS), (2.445, 2.455, "", 3.2, 0.1, FAILS), (1.775, 1.785, "set", 1.78, 0.1, INPUT),
         (1.775, 1.785, "fitted", 1.9, 0.01, INPUT),
     ],
-)
+)  # fmt: skip
 def test_what_agrees(low, high, given, mean, half, agrees):
     one = replace(statements()[0], fits=Range(low, high), input=given, ours=lambda _: {"": Estimate(mean, half)})
     compared = compare(one, results([1], [1]))
