@@ -283,25 +283,18 @@ def test_mates_that_cannot_be_meant(client, domain, arguments, problem):
     assert domain.requests == []
 
 
-def test_a_file_name_for_a_script_is_noticed(client):
-    with pytest.raises(ValueError, match="give a Path"):
-        client.submit("job.sh")
-
-
-def test_a_missing_script(client):
-    with pytest.raises(FileNotFoundError):
-        client.submit(Path("none.sh"))
-
-
-@pytest.mark.parametrize("job", ["", ":17", "eureka:"])
-def test_a_job_that_is_none(client, job):
-    with pytest.raises(ValueError, match="is not a job"):
-        client.job(job)
-
-
-def test_an_unknown_state(client):
-    with pytest.raises(ValueError, match="'waiting' is not one of queued, ready"):
-        client.jobs(states=["waiting"])
+@pytest.mark.parametrize(
+    ("ask", "kind", "problem"),
+    [
+        (lambda client: client.submit("job.sh"), ValueError, "give a Path"),
+        (lambda client: client.submit(Path("none.sh")), FileNotFoundError, "none.sh"),
+        *((lambda client, job=job: client.job(job), ValueError, "is not a job") for job in ("", ":17", "eureka:")),
+        (lambda client: client.jobs(states=["waiting"]), ValueError, "'waiting' is not one of queued, ready"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anybody_is_asked(client, ask, kind, problem):
+    with pytest.raises(kind, match=problem):
+        ask(client)
 
 
 def test_nodes_and_the_domain(client, domain):

@@ -40,27 +40,23 @@ def write(tmp_path, data, name="trace"):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 1 << 20])
-def test_lines_are_the_same_whatever_the_block_size(tmp_path, block_bytes):
-    path = write(tmp_path, b"one\n\nthree\r\nfour")
-    assert lines_of(path, block_bytes) == ["one", "", "three", "four"]
+@pytest.mark.parametrize("data", [b"one\n\nthree\r\nfour", b"one\r\rthree\rfour"])
+def test_lines_are_the_same_whatever_ends_them_and_whatever_the_block_size(tmp_path, data, block_bytes):
+    assert lines_of(write(tmp_path, data), block_bytes) == ["one", "", "three", "four"]
 
 
-def test_an_empty_file_has_no_lines(tmp_path):
-    assert lines_of(write(tmp_path, b"")) == []
-
-
-def test_a_file_of_one_byte(tmp_path):
-    assert lines_of(write(tmp_path, b"x")) == ["x"]
-
-
-@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 1 << 20])
-def test_lines_may_end_with_cr_alone(tmp_path, block_bytes):
-    path = write(tmp_path, b"one\r\rthree\rfour")
-    assert lines_of(path, block_bytes) == ["one", "", "three", "four"]
-
-
-def test_a_cr_within_a_line_ends_none(tmp_path):
-    assert lines_of(write(tmp_path, b"a\rb\nc\n")) == ["a\rb", "c"]
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"x", ["x"]),
+        (b"a\rb\nc\n", ["a\rb", "c"]),  # a CR within a line ends none
+        (b"\xef\xbb\xbfa,b\n", ["a,b"]),  # a mark of UTF-8 is no part of the text
+        ("; Installation: Högskolan\n1 2 3\n".encode("latin-1"), ["; Installation: Högskolan", "1 2 3"]),
+    ],
+)
+def test_the_lines_of_odd_files(tmp_path, data, lines):
+    assert lines_of(write(tmp_path, data)) == lines
 
 
 @packings
@@ -74,10 +70,6 @@ def test_what_is_packed_in_several_parts_reads_as_one(tmp_path, name):
     long = b"x" * 300_000 + b"\n"
     pack = PACKERS[name]
     assert lines_of(write(tmp_path, pack(b"a\n") + pack(long) + pack(b"b\n"))) == ["a", long.decode().strip(), "b"]
-
-
-def test_a_utf8_mark_is_no_part_of_the_text(tmp_path):
-    assert lines_of(write(tmp_path, b"\xef\xbb\xbfa,b\n")) == ["a,b"]
 
 
 @pytest.mark.parametrize("pack", [bytes, *PACKERS.values()])
@@ -108,12 +100,8 @@ def test_closed_standard_input(monkeypatch):
     assert refusal("-") == "standard input: cannot be read: it is closed"
 
 
-def test_a_missing_file(tmp_path):
-    path = tmp_path / "none.swf"
-    assert refusal(path) == f"{path}: cannot be read: No such file or directory"
-
-
-def test_a_folder(tmp_path):
+def test_a_missing_file_and_a_folder(tmp_path):
+    assert refusal(tmp_path / "none.swf") == f"{tmp_path}/none.swf: cannot be read: No such file or directory"
     assert refusal(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
 
 
@@ -152,28 +140,18 @@ def test_zstd_without_its_package(tmp_path, monkeypatch):
     assert refusal(path) == f"{path}: zstd-compressed data needs the package zstandard: {how}"
 
 
-def test_gzip_followed_by_something_else(tmp_path):
-    assert "damaged gzip file" in refusal(write(tmp_path, gzip.compress(b"a\n") + b"junk"))
-
-
-def test_a_binary_file_is_refused_with_its_line(tmp_path):
-    path = write(tmp_path, b"a\nb\nc\0d\n")
-    assert refusal(path) == f"{path}:3: binary data (a NUL byte), not text"
-
-
-def test_bytes_that_are_not_utf8(tmp_path):
-    path = write(tmp_path, b"; ok\n1 \xff 2\n")
-    assert refusal(path) == f"{path}:2: not text: byte 0xff is not UTF-8"
-
-
-def test_latin1_is_tolerated_in_comments(tmp_path):
-    path = write(tmp_path, "; Installation: Högskolan\n1 2 3\n".encode("latin-1"))
-    assert lines_of(path) == ["; Installation: Högskolan", "1 2 3"]
-
-
-@pytest.mark.parametrize(("data", "what"), [("a\n".encode("utf-16"), "UTF-16"), (b"PK\3\4", "zip")])
-def test_other_packings_are_named(tmp_path, data, what):
-    assert what in refusal(write(tmp_path, data))
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b"a\n") + b"junk", ": damaged gzip file"),
+        (b"a\nb\nc\0d\n", ":3: binary data (a NUL byte), not text"),
+        (b"; ok\n1 \xff 2\n", ":2: not text: byte 0xff is not UTF-8"),
+        ("a\n".encode("utf-16"), "UTF-16"),
+        (b"PK\3\4", "zip"),
+    ],
+)
+def test_what_is_no_text_is_named_with_its_line(tmp_path, data, said):
+    assert said in refusal(write(tmp_path, data))
 
 
 def test_an_endless_line_is_not_read_into_memory(tmp_path, monkeypatch):

@@ -35,14 +35,17 @@ def test_nobody_there_for_the_installed_command(console, tmp_path):
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_not_now(refused, domain):
-    domain.failures = [Refusal(grpc.StatusCode.UNAVAILABLE, "STARTING", "the domain is starting")]
-    assert refused("queue", exit_code=3) == "the domain is starting"
-
-
-def test_a_message_cannot_steer_the_terminal(refused, domain):
-    domain.failures = [Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", "\x1b[2Jno")]
-    assert refused("queue", exit_code=1) == r"\x1b[2Jno"
+@pytest.mark.parametrize(
+    ("status", "reason", "message", "exit_code"),
+    [
+        ("UNAVAILABLE", "STARTING", "the domain is starting", 3),
+        ("PERMISSION_DENIED", "NOT_OWNER", "\x1b[2Jno", 1),
+        ("NOT_FOUND", "DOMAIN_NOT_FOUND", "no domain eurka; did you mean eureka?", 2),
+    ],
+)
+def test_a_refusal_is_told_and_cannot_steer_the_terminal(refused, domain, status, reason, message, exit_code):
+    domain.failures = [Refusal(grpc.StatusCode[status], reason, message)]
+    assert refused("queue", exit_code=exit_code) == message.replace("\x1b", r"\x1b")
 
 
 @pytest.mark.parametrize(
@@ -58,11 +61,6 @@ def test_a_field_that_is_refused_is_called_as_the_option_that_gives_it(refused, 
     refusal = grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", f"{field}: {problem}", {"field": field}
     domain.failures = [Refusal(*refusal)]
     assert refused("queue", exit_code=1) == said
-
-
-def test_an_unknown_domain_is_wrong_usage(refused, domain):
-    domain.failures = [Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", "no domain eurka; did you mean eureka?")]
-    assert refused("queue", exit_code=2) == "no domain eurka; did you mean eureka?"
 
 
 def test_no_server_named(refused, monkeypatch):
