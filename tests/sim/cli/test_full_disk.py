@@ -28,10 +28,9 @@ def long_log(tmp_path):
 
 
 @pytest.mark.parametrize("compare", soaked([(), ("--compare",)], 1))
-def test_a_disk_that_fills(console, small_disk, long_log, compare):
-    result = console("replay", *long_log, *compare, "--out", small_disk / "runs/one")
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"cosched: {small_disk}/runs/one: No space left on device\n"
+def test_a_disk_that_fills(refused, small_disk, long_log, compare):
+    said = refused("replay", *long_log, *compare, "--out", small_disk / "runs/one", exit_code=1)
+    assert said == f"{small_disk}/runs/one: No space left on device"
     assert os.listdir(small_disk) == []
 
 
@@ -44,10 +43,10 @@ def test_a_disk_that_fills_while_the_report_is_written(console, small_disk, logs
     assert {"jobs.csv", "summary.json"} <= set(os.listdir(small_disk / "run")) - {"report.html"}
 
 
-def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(console, small_disk, long_log, logs):
-    assert console("replay", *logs, "--out", small_disk / "run", "--no-report").returncode == 0
+def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(cosched, small_disk, long_log, logs):
+    cosched("replay", *logs, "--out", small_disk / "run", "--no-report")
     before = {name: (small_disk / name).read_bytes() for name in tree(small_disk)}
-    assert console("replay", *long_log, "--out", small_disk / "run").returncode == 1
+    cosched("replay", *long_log, "--out", small_disk / "run", exit_code=1)
     assert {name: (small_disk / name).read_bytes() for name in tree(small_disk)} == before
 
 
@@ -61,13 +60,13 @@ def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(console, small_disk, 
     ],
 )
 @pytest.mark.usefixtures("long_log")
-def test_other_commands(console, small_disk, arguments):
+def test_other_commands(cosched, small_disk, arguments):
     if arguments[1] == "pair":
         (small_disk / "filler").write_bytes(bytes((KILOBYTES - 4) * 1024))
         arguments = (*arguments, "--pair-window", "1m")
-    result = console(*arguments)
+    result = cosched(*arguments, exit_code=1)
     before, _, after = result.stdout.partition("\n\n")  # a demo says first what it does
-    assert (result.returncode, bool(before), after) == (1, "demo" in arguments, "")
+    assert (bool(before), after) == ("demo" in arguments, "")
     name = "disk/demo" if "demo" in arguments else next(text for text in arguments if text.startswith("disk/"))
     assert result.stderr == f"cosched: {name}: No space left on device\n"
     assert not set(os.listdir(small_disk)) - {"filler"}

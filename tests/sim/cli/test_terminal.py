@@ -69,11 +69,6 @@ def test_a_long_run_without_a_terminal_says_each_minute_what_it_does(monkeypatch
     assert capsys.readouterr().err.splitlines() == ["replaying: 30 %", "replaying: 60 %", "replaying: 90 %"]
 
 
-def test_messages_come_through_progress(on_terminal, logs):
-    seen, _ = on_terminal("replay", *logs[:2], "--domain", "c,trace=a.swf,nodes=7", streams=("stderr",))
-    assert "a.swf: left out 8 jobs: larger than the machine (first in line 2)\r\n" in seen
-
-
 def test_bold_headings_and_no_line_too_long(on_terminal, logs):
     seen, said = on_terminal("replay", *logs, "--pair-window", "2m", streams=("stdout",))
     assert said == ""
@@ -81,8 +76,9 @@ def test_bold_headings_and_no_line_too_long(on_terminal, logs):
     assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in seen.splitlines()) <= 80
 
 
-def test_no_color(on_terminal, logs):
-    seen, _ = on_terminal("replay", *logs, "--pair-window", "2m", NO_COLOR="1")
+def test_messages_come_through_progress_and_without_colour_if_that_is_wanted(on_terminal, logs):
+    seen, _ = on_terminal("replay", *logs[:2], "--domain", "c,trace=a.swf,nodes=7", NO_COLOR="1")
+    assert "a.swf: left out 8 jobs: larger than the machine (first in line 2)\r\n" in seen
     assert not re.search(r"\x1b\[(?:[\d;]*;)?[349]\d[\d;]*m", seen)
 
 

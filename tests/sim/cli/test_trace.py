@@ -80,8 +80,8 @@ def test_processors_are_not_called_nodes(cosched, traces):
 
 
 @pytest.mark.usefixtures("table")
-def test_info_from_standard_input(console):
-    result = console("trace", "info", "-", "--format", "csv", "--json", input=CSV)
+def test_info_from_standard_input(cosched):
+    result = cosched("trace", "info", "-", "--format", "csv", "--json", input=CSV)
     assert json.loads(result.stdout)["source"] == "standard input"
 
 
