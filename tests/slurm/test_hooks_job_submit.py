@@ -111,22 +111,18 @@ def test_a_group_that_cannot_be_is_refused_in_one_line(cluster: Cluster, group: 
     assert said[0].removeprefix("error: ").startswith(f"comment: cosched:group= {why}")
 
 
-def test_a_job_has_one_mate(cluster: Cluster) -> None:
-    accepted, said = submit(cluster, "--comment=cosched:pair=x cosched:mate=eureka/1")
+@pytest.mark.parametrize(
+    ("comment", "why"),
+    [
+        ("cosched:pair=x cosched:mate=eureka/1", "a job has one mate"),
+        ("cosched:adoptable cosched:pair=x", "cosched:adoptable is for a job that names nobody: leave it out, or "),
+        ("words cosched:or-alone", "cosched:or-alone has no effect without a mate"),
+    ],
+)
+def test_words_that_exclude_each_other_are_refused_with_the_reason(cluster: Cluster, comment: str, why: str) -> None:
+    accepted, said = submit(cluster, f"--comment={comment}")
     assert not accepted
-    assert "a job has one mate" in said[0]
-
-
-def test_a_job_that_may_be_adopted_names_nobody(cluster: Cluster) -> None:
-    accepted, said = submit(cluster, "--comment=cosched:adoptable cosched:pair=x")
-    assert not accepted
-    assert "cosched:adoptable is for a job that names nobody: leave it out, or the mate" in said[0]
-
-
-def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:
-    accepted, said = submit(cluster, "--comment=words cosched:or-alone")
-    assert not accepted
-    assert "cosched:or-alone has no effect without a mate" in said[0]
+    assert why in said[0]
 
 
 def test_arrays_with_one_mate_and_components_with_different_ones_are_refused_with_the_reason(cluster: Cluster) -> None:
