@@ -50,6 +50,8 @@ async def test_a_wanted_job_starts_on_the_gpu_that_another_job_leaves(place: Pla
         first = await queued(slurm, "--gres=gpu:2", *SMALL)
         wanted = await queued(slurm, "--gres=gpu:1", "--mem=100", "--time=30")
         slots, guards = slots_of(slurm), dict[str, int]()
+        plan = await slurm.manager._slurm.plan(int(time.time()))
+        assert (plan.asks(wanted.job_id).amounts or {}).items() >= {"cpu": 1, "mem": 100, "gres/gpu": 1}.items()
         started = await slots.start_wanted(wanted, Fraction(1000), guards, (), PATIENCE)
         assert started.offer
         assert first.phase is Phase.QUEUED
