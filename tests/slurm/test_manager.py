@@ -266,6 +266,10 @@ async def test_an_order_for_one_task_of_an_array_is_for_no_other(place: Place) -
         tasks = {known.named: job for job, known in slurm.known.items() if known.task is not None}
         assert tasks.keys() == {named_mate("", f"p[{number}]") for number in (1, 2, 3)}
         assert tasks[named_mate("", "p[3]")] == array
+    async with Managed(*place) as slurm:
+        assert {*tasks.values()} <= slurm.found.keys()
+        assert await slurm.manager.look()
+        assert not {*tasks.values()} & {report.job_id for report in slurm.reports if isinstance(report, Ended)}
         with pytest.raises(ValueError, match="a job array names its tasks' mates"):
             await slurm.manager.relink(array, named_mate("eureka", "q"))
         await slurm.manager.relink(array, named_mate("eureka", "q[3]"))
