@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from cosched.installation.compilation import use_kernel_cache
 from cosched.schedulers.loading import OF_PAPERS
+from deploy.slurm.lab.programs import search_path
 from tests import tiers
 from tests.installed import PAPERS, SIMULATOR
 
@@ -28,6 +29,8 @@ pytest.register_assert_rewrite(
 
 # A shell that runs the tests in the background has them ignore an interrupt. The commands that they start must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ["PATH"] = search_path(os.environ["PATH"])  # for tests that call Slurm's commands without a laboratory's help
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
 # None fails because the machine is slow just now.

@@ -1,6 +1,5 @@
 """Fixtures for the tests with real Slurm clusters."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -9,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.slurm.lab import Cluster
-from deploy.slurm.lab.programs import missing_programs, search_path
-
-os.environ["PATH"] = search_path(os.environ["PATH"])  # for tests that call Slurm's commands without a laboratory's help
-
+from deploy.slurm.lab.programs import missing_programs
 from tests.slurm.hooks import Held, Hooks
 
 
