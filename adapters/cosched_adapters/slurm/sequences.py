@@ -155,6 +155,7 @@ class Sequences:
 
     async def _set_start(self, job: BatchJob, delay: int) -> None:
         while job.phase is Phase.QUEUED:
+            delay = self._launchable(job, delay)
             try:
                 await until_it_answers(lambda: self._slurm.set_start(job.job_id, delay))
                 job.reason = ""
@@ -175,7 +176,14 @@ class Sequences:
         async with job.order:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
                 if job.phase is Phase.QUEUED and not self.begins_later(job):
-                    await self._slurm.set_start(job.job_id, 0)
+                    await self._slurm.set_start(job.job_id, self._launchable(job, 0))
+
+    def _launchable(self, job: BatchJob, delay: int) -> int:
+        """Return after how many seconds a job may start, no less than `delay`.
+
+        In the second in which its last run ended nodes refuse it ("Job credential revoked"), and it fails.
+        """
+        return max(delay, math.ceil(job.submitted + 1 - time.time())) if job.restarts else delay
 
     def begins_later(self, job: BatchJob) -> bool:
         """Return whether its user has set a begin time that is still ahead."""

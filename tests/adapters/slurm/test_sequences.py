@@ -62,9 +62,9 @@ class Desk:
     def kinds(self) -> list[str]:
         return [type(report).__name__ for report in self.reports]
 
-    def learn(self, delay: int, restarts: int) -> BatchJob:
-        """A job that was submitted or requeued now, and begins in so many seconds."""
-        now = int(time.time())
+    def learn(self, delay: int, restarts: int, ago: int = 5) -> BatchJob:
+        """A job that was submitted or requeued so many seconds ago, and begins so many seconds after that."""
+        now = int(time.time()) - ago
         self.row = replace(ROW, submitted_at=now, eligible_at=now + delay, restarts=restarts)
         self.book.learn(self.row)
         return self.book.jobs["7"]
@@ -86,6 +86,14 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 async def test_nobody_wishes_what_slurm_does_after_a_requeue(desk: Desk, off: int) -> None:
     await desk.sequences.hasten(desk.learn(SLURMS_DELAY + off, restarts=1))
     assert desk.told == ["update jobid=7 starttime=now"]
+
+
+async def test_a_job_does_not_start_in_the_second_in_which_its_last_run_ended(desk: Desk) -> None:
+    """Nodes would refuse it, and it would fail."""
+    await desk.sequences.hasten(desk.learn(SLURMS_DELAY, restarts=1, ago=-3600))
+    told, _, delay = desk.told[0].rpartition("+")
+    assert told == "update jobid=7 starttime=now"
+    assert 3500 < int(delay) <= 3601
 
 
 async def test_slurms_delay_after_a_requeue_is_shortened_once(desk: Desk) -> None:
