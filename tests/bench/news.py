@@ -1,22 +1,27 @@
-"""`python -m tests.bench.news [ROUNDS] [slurm]`: from an owner's command's answer to what follows on the other domain.
+"""`python -m tests.bench.news [ROUNDS] [slurm|pbs]`: from an owner's command to what follows on the other domain.
 
 A job holds on one local domain for its mate on the other, which queues. The mate is cancelled, unlinked, or replaced,
 or it was cancelled and the holder waits in vain for another in its place. At the end: what an idle holder costs. With
-`slurm`, both domains are real clusters of it, and owners use scancel.
+`slurm` or `pbs`, both domains are real clusters of it, and owners use scancel or qdel.
 """
 
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 from cosched.client import Client, Job
+from deploy.lab.coupled import CoupledLab as PbsLab
+from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab
+from tests.live.coupled_labs import Coupled as PbsCoupled
 from tests.live.services import Pair, fill, free_port, noted, script_that_notes
 from tests.live.workloads import Work
 from tests.slurm.coupled_checks import START, Served
@@ -28,6 +33,7 @@ WATCHED = 95  # seconds for which an idle holder is watched: three checks
 HOLD_CHECK = 30  # seconds, the default
 NODES, LONG = 3, 36_000  # of each cluster; seconds for which one is taken
 LOOKED_FOR = 10  # seconds, the same on clusters: so long that who looks sees it, as they may be slow to tell
+PBS_START = {"poll_interval": 1, "try_patience": 2.5, "max_held_fraction": 1, "release_interval": 0}
 PATIENCE = 1  # seconds for another in the place of one that was cancelled, where that is waited for
 
 
@@ -89,14 +95,12 @@ class Holder:
         return after
 
 
-class SlurmHolder(Holder):
-    """Two real clusters of Slurm; the nodes of the second are taken."""
+class ClusterHolder(Holder):
+    """Two real clusters; the nodes of the second are taken, and its jobs cancelled by its own command."""
 
-    def __init__(self, coupled: Served, a: Client, b: Client) -> None:
+    def __init__(self, coupled: Any, a: Client, b: Client) -> None:
         self.a, self.b, self.coupled = a, b, coupled
         self._number = 0
-        blocker, cluster = coupled.submit(coupled.there, Work(None, NODES, LONG)), coupled.there.cluster
-        coupled.until(lambda: "RUNNING" in cluster.squeue("-h", "-j", blocker, "-o", "%T"), "its nodes to be taken")
 
     def held(self) -> tuple[Job, Job]:
         self._number += 1
@@ -113,15 +117,21 @@ class SlurmHolder(Holder):
 
     def cancel(self) -> float:
         holder, mate = self.held()
-        self.coupled.there.cluster.scancel(mate.id)
+        self._cancel_there(mate)
         return self._until_start(holder)
+
+    def _cancel_there(self, mate: Job) -> None:
+        self.coupled.there.cluster.scancel(mate.id)
+
+    def _submit_there(self, *arguments: str) -> str:
+        """Submit by `cosched submit`; the job's id."""
+        return str(self.coupled.there.service.run("submit", "--parsable", *arguments)).strip()
 
     def replaced(self) -> float:
         holder, mate = self.held()
-        script = self.coupled.there.cluster.jobs / "other.sh"
+        script = self.coupled.notes(self.coupled.there).with_name("other.sh")
         script.write_text("#!/bin/sh\ntrue\n")
-        folder = ("--parsable", "--chdir", str(script.parent))
-        other = self.coupled.there.service.run("submit", *folder, "--in-place-of", mate.id, str(script)).strip()
+        other = self._submit_there("--chdir", str(script.parent), "--in-place-of", mate.id, str(script))
         answered = time.time()
         while self.a.job(holder).mates[0].id != other:
             time.sleep(0.005)
@@ -131,14 +141,58 @@ class SlurmHolder(Holder):
         return after
 
 
+class ServedPbs(PbsCoupled):
+    """Clusters of PBS whose services have other settings from measurement to measurement."""
+
+    def serve(self, schemes: tuple[str, str], **settings: object) -> None:
+        """Have services with these settings."""
+        self.lab.serve(schemes, **settings)
+
+
+class PbsHolder(ClusterHolder):
+    """The same of PBS."""
+
+    def _cancel_there(self, mate: Job) -> None:
+        self.coupled.there.cluster.run("qdel", mate.id)
+
+    def _submit_there(self, *arguments: str) -> str:
+        service, commands = self.coupled.there.service, self.coupled.there.cluster.bin
+        environment = service.environment | {"PATH": f"{commands}:/usr/bin:/bin"}
+        command = [cosched(), "submit", "--parsable", *arguments]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+
 @contextmanager
-def slurm_holders() -> Iterator[SlurmHolder]:
+def slurm_holders() -> Iterator[ClusterHolder]:
     """The clusters; whose owner's cancellations are for good."""
     with CoupledLab(options={"nodes": NODES}, services=False, **START) as lab:
         served = Served(lab)
         served.serve(("hold", "yield"), successor_patience=0)
+        blocker, cluster = served.submit(served.there, Work(None, NODES, LONG)), served.there.cluster
+        served.until(lambda: "RUNNING" in cluster.squeue("-h", "-j", blocker, "-o", "%T"), "its nodes to be taken")
         with Client(served.here.service.server) as a, Client(served.there.service.server) as b:
-            yield SlurmHolder(served, a, b)
+            yield ClusterHolder(served, a, b)
+        lab.clear()
+
+
+@contextmanager
+def pbs_holders() -> Iterator[PbsHolder]:
+    """As above, with PBS."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
+        PbsLab(Path(folder), ("pbs", "pbs"), ("hold", "yield"), nodes=NODES, successor_patience=0, **PBS_START) as lab,
+    ):
+        coupled = ServedPbs(lab)
+        cluster = coupled.there.cluster
+        cluster.wait_for_state(cluster.qsub(f"sleep {LONG}", f"-lselect={NODES}:ncpus=1", "-lwalltime=10:00:00"), "R")
+        with Client(coupled.here.service.server) as a, Client(coupled.there.service.server) as b:
+            yield PbsHolder(coupled, a, b)
+        for domain in lab:
+            domain.clear()
+
+
+CLUSTERS = {"slurm": slurm_holders, "pbs": pbs_holders}
 
 
 @contextmanager
@@ -175,16 +229,16 @@ def report(what: str, measure: Callable[[], float], rounds: int) -> None:
 
 def main(rounds: int = ROUNDS, manager: str = "local") -> None:
     """Measure, and print a table."""
-    if manager == "slurm":
-        print(f"\nNews between clusters of Slurm: seconds until it has an effect, median and worst of {rounds}")
-        with slurm_holders() as holder:
+    if manager in CLUSTERS:
+        print(f"\nNews between clusters of {manager}: seconds until it has an effect, median and worst of {rounds}")
+        with CLUSTERS[manager]() as holder:
             for measure in (holder.cancel, holder.unlink):
                 report(measure.__name__, measure, rounds)
-            holder.coupled.serve(("hold", "yield"), successor_patience=600, successor_hold=600)
+            serve = holder.coupled.serve
+            serve(("hold", "yield"), successor_patience=600, successor_hold=600)
             report("replaced", holder.replaced, rounds)
-            holder.coupled.serve(("hold", "yield"), successor_patience=LOOKED_FOR, successor_hold=LOOKED_FOR)
+            serve(("hold", "yield"), successor_patience=LOOKED_FOR, successor_hold=LOOKED_FOR)
             report("alone", holder.alone, rounds)
-            holder.coupled.lab.clear()
         return
     print(f"\nNews between local domains: seconds until it has an effect, median and worst of {rounds}")
     with tempfile.TemporaryDirectory() as folder:

@@ -33,4 +33,7 @@ def test_an_administrators_service_lets_one_user_in_and_no_other() -> None:
         assert uid == other == str(USERS["ann"])
         assert abs(float(first) - float(second)) < 1, found
     assert found["owned"] == [False, False]
-    print(found)
+    assert "cosched: this user is nobody on ann-intrepid" in found["nobody"]
+    assert "eureka has no job 2 that this one may name" in found["unknown"]
+    assert found["alone"]
+    assert "ann-intrepid" not in found["bobs"]
