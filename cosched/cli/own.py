@@ -80,6 +80,8 @@ def _make(
         user, daily = getpass.getuser(), round(hold_budget / DAYS, 3)
         with own.config.open("a") as file:
             file.write(f'\n[[account]]\nname = "{user}"\nusers = ["{user}"]\nmax_held_node_hours = {daily}  # a day\n')
+        if kind == "pbs":
+            say("--hold-budget is only counted (cosched usage): jobs of PBS cannot yield, and so hold all the same")
 
 
 def _batch_system(manager: str | None) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tests.waiting import wait_until
 
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds of one command; a safety net
+COSCHEDULING = ("release_interval", "max_held_fraction")  # other settings are in [manager]
 _SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
@@ -59,6 +61,16 @@ class Account:
     def log(self) -> str:
         path = self.state / "service.log"
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def change(self, **settings: float) -> None:
+        """Change its configuration, as its user would; `up` lets it serve again."""
+        self("down")
+        config = self.state / "service.toml"
+        text = config.read_text()
+        for key, value in settings.items():
+            section = "coscheduling" if key in COSCHEDULING else "manager"
+            text = re.sub(rf"(?m)^{key} = .*\n", "", text).replace(f"[{section}]\n", f"[{section}]\n{key} = {value}\n")
+        config.write_text(text)
 
     def states(self) -> list[str]:
         return [line.split()[3] for line in self("queue", "--all").splitlines()[1:]]

@@ -7,7 +7,7 @@ import random
 import signal
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,7 @@ from typing import TypeVar
 import pytest
 
 from cosched.cli.own_service import OwnService, lives
+from cosched.client import Client
 from deploy.pbs.lab import PbsCluster
 from deploy.slurm.lab import Lab
 from deploy.slurm.lab.programs import missing_programs
@@ -97,17 +98,25 @@ class Here(There):
         return self.cluster.job(f"{job}.{self.cluster.name}")
 
 
+_Here = TypeVar("_Here", bound=Here)
 LOCAL_PROCESSES = ("--manager", "local", "--name", "eureka")
 
 
 @contextmanager
-def coupled(folder: Path, cluster: PbsCluster, there: _There, *options: str) -> Iterator[tuple[Here, _There]]:
-    """A coupled pair of services, of which the one there has these options."""
+def coupled(
+    folder: Path,
+    cluster: PbsCluster,
+    there: _There,
+    *options: str,
+    here_options: Sequence[str] = (),
+    kind: type[_Here] = Here,  # type: ignore[assignment]
+) -> Iterator[tuple[_Here, _There]]:
+    """A coupled pair of services, of which the one there has these options; the account here is of this kind."""
     sshd = Sshd(folder / "sshd", there)
-    here = Here(folder / "here", cluster, COSCHED_SSH=f"ssh -F {sshd.client}")
+    here = kind(folder / "here", cluster, COSCHED_SSH=f"ssh -F {sshd.client}")
     here.cut = sshd.cut
     try:
-        here("up", "--manager", "pbs")
+        here("up", "--manager", "pbs", *here_options)
         there("up", *options)
         here("peer", "add", "eureka", "login.eureka")
         yield here, there
@@ -210,6 +219,25 @@ def test_a_job_that_an_operator_queues_again_waits_again(sides: tuple[Here, Ther
     wait_until(lambda: sum(word.startswith("ready") for word in here.told(job)) == 2, "it waits again", 120)
     there.submit("run1")
     both_start(sides, "run1")
+
+
+def test_a_hold_is_shown_and_counted_and_the_budget_knows_it(cluster: PbsCluster, tmp_path: Path) -> None:
+    budget = ("--hold-budget", "0")
+    with coupled(tmp_path, cluster, There(tmp_path / "there"), *LOCAL_PROCESSES, here_options=budget) as sides:
+        here, there = sides
+        with Client(f"unix:{OwnService(here.state).socket}") as client:
+            job = here.submit("run1", nodes=2)
+            wait_until(lambda: client.job(job).state == "holding", "it holds, whatever the budget")
+            wait_until(lambda: client.job(job).holds.held_node_seconds > 0, "that is counted as it goes on")
+            assert " HO " in here("queue")
+            there.submit("run1")
+            both_start(sides, "run1")
+            begins, ends = (client.events(0, [job], [kind], until_now=True) for kind in ("held", "started"))
+            seconds = (next(iter(ends)).at - next(iter(begins)).at).total_seconds()
+            held = client.job(job).holds.held_node_seconds
+            assert abs(held - 2 * seconds) <= 2, (held, seconds)
+            (usage,) = client.usage("account")
+            assert (usage.held_in_a_day, usage.cost.held, usage.may_hold_in_a_day) == (held, held, 0)
 
 
 def test_what_users_cannot_have_is_one_line(sides: tuple[Here, There], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import statistics
 import subprocess
@@ -22,7 +21,6 @@ from tests.live.services import free_port
 from tests.waiting import wait_until
 
 KILLS = 30
-COSCHEDULING = ("release_interval", "max_held_fraction")  # other settings are in [manager]
 NOTING = """#!/bin/bash
 #SBATCH --output=/dev/null
 #SBATCH --time=10
@@ -64,16 +62,6 @@ class Side(Account):
     def process(self) -> int | None:
         """The process of its service."""
         return OwnService(self.state).process()
-
-    def change(self, **settings: float) -> None:
-        """Change its configuration, as its user would; `up` lets it serve again."""
-        self("down")
-        config = OwnService(self.state).config
-        text = config.read_text()
-        for key, value in settings.items():
-            section = "coscheduling" if key in COSCHEDULING else "manager"
-            text = re.sub(rf"(?m)^{key} = .*\n", "", text).replace(f"[{section}]\n", f"[{section}]\n{key} = {value}\n")
-        config.write_text(text)
 
     def kill(self) -> None:
         """Kill the service."""

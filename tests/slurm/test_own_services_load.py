@@ -1,25 +1,15 @@
 """Users' own services on two real Slurm clusters under load: every pair starts together, without hooks."""
 
-import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cosched.cli.own_service import OwnService
-from cosched.client import Client
-from tests.live.coupled import CoupledWork, unended
-from tests.live.workloads import Work, contended
+from tests.live.own_load import NODES, SETTINGS, Load, service_of
+from tests.live.workloads import Work
 from tests.slurm.coupled import NOTING
 from tests.slurm.test_own_services import Side, coupled
-from tests.waiting import wait_until
-
-SEED = 20261129
-PAIRS, ALONE, NODES = 50, 15, 12
-SKEW = 0.1  # seconds, in the median
-SETTINGS = {"release_interval": 5, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 3, "poll_interval": 2}
 
 pytestmark = pytest.mark.soak  # single pairs remain
 
@@ -33,29 +23,19 @@ class LoadedSide(Side):
 
     @property
     def service(self) -> Any:
-        return SimpleNamespace(server=f"unix:{OwnService(self.state).socket}")
+        return service_of(self.state)
 
-
-class Load(CoupledWork[LoadedSide]):
-    """Pairs by their users' own services, and other jobs."""
-
-    def submit(self, domain: LoadedSide, work: Work, *options: str) -> str:
-        script = NOTING.format(name=work.name or "-", notes=domain.notes, seconds=work.seconds)
-        asked = (f"--nodes={work.nodes}", "--output=/dev/null", "--time=5", *options)
+    def submit_work(self, work: Work) -> str:
+        script = NOTING.format(name=work.name or "-", notes=self.notes, seconds=work.seconds)
+        asked = (f"--nodes={work.nodes}", "--output=/dev/null", "--time=5")
         if work.name is None:
-            return str(domain.cluster.sbatch(script, *asked))
+            return str(self.cluster.sbatch(script, *asked))
         lines = "".join(f"#SBATCH {option}\n" for option in asked)
         script = script.replace("\n", f"\n{lines}", 1)
-        return domain("submit", "--parsable", "--pair", work.name, "-", text=script).strip()
+        return self("submit", "--parsable", "--pair", work.name, "-", text=script).strip()
 
-    def notes(self, domain: LoadedSide) -> Path:
-        return domain.notes
-
-    def unended(self, domain: LoadedSide) -> set[str]:
-        return {*domain.cluster.squeue("-h", "--format=%i").split(), *unended(domain)}
-
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
-        return wait_until(condition, what)
+    def queued(self) -> set[str]:
+        return set(self.cluster.squeue("-h", "--format=%i").split())
 
 
 @pytest.fixture(params=["hold", "yield"])
@@ -65,19 +45,8 @@ def load(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Load]:
             side.change(**SETTINGS)
         for side in sides:
             side("up")
-        for side in sides:
-            with Client(side.service.server) as client:
-                wait_until(lambda c=client: c.domain().peers[0].state == "reachable", "its peer is reachable")
         yield Load(sides)
 
 
 def test_under_load_every_pair_starts_together_and_every_job_runs_once(load: Load) -> None:
-    outcome = load.run(contended(SEED, PAIRS, ALONE))
-    assert set(outcome.runs.values()) == {1}
-    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
-    assert outcome.states == {"completed": 2 * PAIRS}
-    assert len(outcome.whys) == len(outcome.times) == PAIRS
-    assert outcome.alone() == {}
-    skews = sorted(outcome.skews())
-    print("skew:", statistics.median(skews), skews[-1])
-    assert statistics.median(skews) <= SKEW, skews
+    load.check()

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.manager import ManagerError, MustHoldError, NoRequeueError, UnknownJobError
@@ -157,7 +158,7 @@ class Sequences:
         while job.phase is Phase.QUEUED:
             delay = self._launchable(job, delay)
             try:
-                await until_it_answers(lambda: self._slurm.set_start(job.job_id, delay))
+                await until_it_answers(partial(self._slurm.set_start, job.job_id, delay))
                 job.reason = ""
                 job.eligible = job.kept_back = time.time() + delay
                 return
