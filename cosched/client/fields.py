@@ -59,7 +59,7 @@ def instant(doc: str, field: str = "") -> datetime | None:
 
 def always(doc: str, field: str = "") -> datetime:
     """Return an instant that is never absent."""
-    return _field(datetime, doc, field, lambda name: lambda message: instant_of(getattr(message, name)))
+    return _field(datetime, doc, field, lambda name: lambda view: instant_of(getattr(view._message, name)))
 
 
 def seconds(doc: str, field: str = "") -> timedelta | None:
