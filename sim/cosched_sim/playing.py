@@ -16,7 +16,6 @@ from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.batch_world import BatchWorld
 from cosched_sim.federation.conductor import Conductor, uncollected
-from cosched_sim.federation.cores import core_players
 from cosched_sim.federation.player import JobOutcome, Player, Results, in_columns
 from cosched_sim.holds_and_yields import HoldLog, YieldLog
 from cosched_sim.link import Link
@@ -56,7 +55,11 @@ class Run:
             if _is_alone(setup, pairing, script)
         }
         cores = others.keys() - self._alone.keys()
-        self._players: list[Player] = [*core_players(setups, pairing, cores, link, story, script=script)]
+        self._players: list[Player] = []
+        if cores:
+            from cosched_sim.federation.cores import core_players  # slow, and batch domains need none
+
+            self._players += core_players(setups, pairing, cores, link, story, script=script)
         self._world: World | None = None
         if len(others) < len(setups):
             here = script.of({setup.name for setup in setups} - others.keys())

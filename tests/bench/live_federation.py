@@ -2,7 +2,8 @@
 
 Services speak mutual TLS, all are peers. Half of them hold, half yield. A client of each domain submits its members one
 after the other, all clients at once; instants are those at which these clients hear of events.
-`python -m tests.bench.live_federation [GROUPS [SERVICES]]` prints the figures; exit code 1 if a group was lost.
+`python -m tests.bench.live_federation [GROUPS [SERVICES [CIRCLE]]]` prints the figures; exit code 1 if a group was
+lost. CIRCLE: only so many services are peers of each other, so that 100 services fit on one machine.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from cosched.client import Job
 from tests.bench.skew import quantile
@@ -25,8 +27,11 @@ from tests.live.services import COMMAND, Federation, Service, wait_until
 
 GROUPS, SERVICES, MEMBERS, SEED = 2000, 20, (2, 3, 4, 5), 1
 SLOTS, MOST_NODES, LONGEST = 16, 4, 0.5  # of a machine; of a job; seconds of a job
+AT_ONCE = 20  # services that start: each needs most memory then
+IDLE = 20.0  # seconds for which services are watched that have no jobs
 PATIENCE = 3600.0
 MB = 1e6
+Named = TypeVar("Named")
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Used:
 
     cpu: float  # seconds
     resident: float  # bytes, at their peak
+    own: float  # bytes, with its share of what several processes use
 
 
 @dataclass
@@ -58,6 +64,7 @@ class Figures:
     start_up: float  # seconds from the first process to the last answer of all peers
     busy: float  # seconds from the first submission to the end of all jobs
     opened: list[Used]  # for each service: once all were peers,
+    idle: list[float]  # of a processor, for a while then,
     ended: list[Used]  # and when all jobs had ended
     clocks: list[float]  # seconds: uncertainty of each comparison of two clocks
     faults: list[str]
@@ -82,28 +89,49 @@ class Figures:
 TOGETHER = ("asked by ", "all members of its group are booked", "its mate could start", "its holding mate started")
 
 
-def groups_among(domains: Sequence[str], count: int, seed: int) -> dict[str, tuple[str, ...]]:
-    """So many groups: the domains of each, drawn at random, in random order."""
-    chance, sizes = random.Random(seed), [size for size in MEMBERS if size <= len(domains)]
-    return {f"g{number}": tuple(chance.sample(domains, chance.choice(sizes))) for number in range(count)}
+def circles_of(all_of: Sequence[Named], size: int) -> list[Sequence[Named]]:
+    """Those that are peers of each other."""
+    return [all_of[first : first + size] for first in range(0, len(all_of), size)]
+
+
+def groups_among(domains: Sequence[str], count: int, seed: int, circle: int) -> dict[str, tuple[str, ...]]:
+    """So many groups: the domains of each, drawn at random, in random order; circles of peers take turns."""
+    chance, circles = random.Random(seed), circles_of(domains, circle)
+    drawn = [circles[number % len(circles)] for number in range(count)]
+    sizes = [[size for size in MEMBERS if size <= len(peers)] for peers in drawn]
+    return {f"g{n}": tuple(chance.sample(peers, chance.choice(sizes[n]))) for n, peers in enumerate(drawn)}
 
 
 def run(
-    folder: Path, services: int = SERVICES, groups: int = GROUPS, *, seed: int = SEED, forked: bool = False
+    folder: Path,
+    services: int = SERVICES,
+    groups: int = GROUPS,
+    circle: int | None = None,
+    *,
+    seed: int = SEED,
+    forked: bool = False,
+    idle: float = 0.0,
 ) -> Figures:
     """Start the services in this folder, see all groups to their end, and stop the services.
 
-    `forked`: from one process that has loaded everything, so that starts are fast; their memory is then partly shared.
+    `circle`: so many are peers of each other; None: all. `forked`: from one process that has loaded everything, so that
+    starts are fast; their memory is then partly shared. `idle`: seconds before the first submission.
     """
     federation = Federation(folder, [f"site{number:02}" for number in range(services)])
-    configure(federation, forked)
+    configure(federation, forked, circle or services)
     with ThreadPoolExecutor(2 * services) as pool:
         try:
             began = time.monotonic()
-            federation.start()
+            for some in circles_of(federation.services, AT_ONCE):
+                for service in some:
+                    service.start(wait=False)
+                for service in some:
+                    wait_until(service.is_serving, service.name, PATIENCE)
             wait_until(lambda: all(map(knows_all_peers, federation.services)), "all peers are reachable")
             start_up, opened = time.monotonic() - began, list(map(used, federation.services))
-            wanted = groups_among([service.name for service in federation.services], groups, seed)
+            time.sleep(idle)
+            rested = list(map(used, federation.services))
+            wanted = groups_among([service.name for service in federation.services], groups, seed, circle or services)
             began = time.monotonic()
             watched = [pool.submit(watch, service, wanted) for service in federation.services]
             list(pool.map(lambda service: submit(service, wanted, seed), federation.services))
@@ -114,6 +142,7 @@ def run(
                 start_up,
                 time.monotonic() - began,
                 opened,
+                [(late.cpu - early.cpu) / (idle or 1) for early, late in zip(opened, rested, strict=True)],
                 list(map(used, federation.services)),
                 [seconds for service in federation.services for seconds in clocks(service)],
                 [fault for service in federation.services for fault in service.faults()],
@@ -122,15 +151,16 @@ def run(
             federation.clear()
 
 
-def configure(federation: Federation, forked: bool) -> None:
+def configure(federation: Federation, forked: bool, circle: int) -> None:
     """Mutual TLS, both schemes, and no logs of every call."""
     first, files = federation.services[0], federation.folder / "certs"
     names = [service.name for service in federation.services]
     for arguments in (["init", str(files)], *(["issue", str(files), name] for name in names)):
         assert first.run("certs", *arguments).returncode == 0
+    circles = circles_of(federation.services, circle)
     for number, service in enumerate(federation.services):
         service.wrapper = () if forked else COMMAND
-        secure(service, files, [peer for peer in federation.services if peer is not service])
+        secure(service, files, [peer for peer in circles[number // circle] if peer is not service])
         service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=100_000)
         service.config["manager"].update(slots=SLOTS)
         service.config["coscheduling"].update(
@@ -193,12 +223,24 @@ def clocks(service: Service) -> list[float]:
 
 
 def used(service: Service) -> Used:
-    """CPU, without that of its jobs, and memory of the service's process."""
+    """CPU, without that of its jobs, and memory of the service's process; `own` is that of its children, too."""
     assert service.process is not None
     process = Path(f"/proc/{service.process.pid}")
     fields = (process / "stat").read_text().rpartition(")")[2].split()
     (peak,) = (line.split()[1] for line in (process / "status").read_text().splitlines() if line.startswith("VmHWM"))
-    return Used((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), int(peak) * 1024)
+    children = [child for task in process.glob("task/*/children") for child in task.read_text().split()]
+    own = sum(_pss(pid) for pid in (service.process.pid, *children))
+    cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return Used(cpu, int(peak) * 1024, own)
+
+
+def _pss(pid: int | str) -> int:
+    """Return the bytes of a process, with its share of what several use; 0: it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def told(figures: Figures) -> str:
@@ -214,18 +256,26 @@ def told(figures: Figures) -> str:
         f"until all are peers of all: {figures.start_up:.0f} s; {opening[0]:.1f} to {opening[-1]:.1f} s of CPU each",
         f"first submission to end of all jobs: {figures.busy:.0f} s; CPU a service {spent[0]:.1f} to {spent[-1]:.1f} s,"
         f" {sum(spent) / jobs * 1e3:.1f} ms a job",
-        f"peak of memory a service: {peaks[0]:.0f} to {peaks[-1]:.0f} MB",
+        f"peak of memory a service: {peaks[0]:.0f} to {peaks[-1]:.0f} MB; with its share of what is shared (PSS)"
+        f" {_range([early.own / MB for early in figures.opened])} MB at first,"
+        f" {_range([late.own / MB for late in figures.ended])} MB in the end",
+        f"idle: {_range([1e3 * share for share in figures.idle])} ms of CPU a second each",
         f"last member ready to all started: median {quantile(waits, 0.5) * 1e3:.0f} ms,"
         f" p99 {quantile(waits, 0.99) * 1e3:.0f} ms, at most {waits[-1] * 1e3:.0f} ms",
     ]
     return "\n".join(lines)
 
 
+def _range(values: list[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f}"
+
+
 def main() -> None:
     """Measure and print."""
-    groups, services = (*map(int, sys.argv[1:]), *(GROUPS, SERVICES)[len(sys.argv) - 1 :])
+    given = list(map(int, sys.argv[1:]))
+    groups, services, circle = [*given, *(GROUPS, SERVICES, given[1] if given[1:] else SERVICES)[len(given) :]]
     with tempfile.TemporaryDirectory(prefix="cosched-federation-") as folder:
-        figures = run(Path(folder), services, groups)
+        figures = run(Path(folder), services, groups, circle, idle=IDLE)
     print(told(figures))
     if figures.lost() or figures.faults:
         sys.exit("\n".join([*figures.lost()[:10], *figures.faults[:10]]))
