@@ -1,7 +1,9 @@
 """A scheduler that fails is named, with the call and the job; and a job with which it fails can be put aside."""
 
+import itertools
 import json
 import sys
+import threading
 
 import pytest
 
@@ -10,6 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.faults import blamed, hanging
 from cosched.schedulers.loading import kinds
+from cosched.service import ending
 from cosched.service.planning.reasons import Reasons
 from tests.live.bad_scheduler import BAD, Bad
 from tests.service.world import Faults, Node, World
@@ -86,6 +89,21 @@ def test_a_scheduler_that_tells_jobs_without_end_is_named(node, monkeypatch):
     monkeypatch.setattr(PolicyDomain, "_given", lambda *_: seen.append(hanging(sys._getframe(), BAD, 5)))
     node.domain.policy.schedule(1000)
     assert seen[0].line.startswith(f"{WHO} has not returned for 5 s from next, which tells jobs without end: mend")
+
+
+def test_a_scheduler_that_waits_for_a_processor_of_a_busy_host_does_not_hang(monkeypatch):
+    monkeypatch.setattr(ending, "LOOK", 0.001)
+    monkeypatch.setattr(ending, "LOOKS", 0.005)
+    answered, looks = threading.Event(), itertools.count()
+
+    def waits(_thread):
+        if next(looks) == 100:
+            answered.set()
+        return 0.0
+
+    assert not ending.answers(threading.Event(), threading.get_native_id())  # it sleeps, in this thread
+    monkeypatch.setattr(ending, "own_seconds", waits)
+    assert ending.answers(answered, 0)
 
 
 def test_the_package_of_a_scheduler_is_named():
