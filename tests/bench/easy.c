@@ -1,6 +1,7 @@
-/* The yardstick of `make bench`: FCFS + EASY on a flat machine, as little C as it takes.
+/* The yardstick of `make bench`: FCFS or WFP, and EASY, on a flat machine, as little C as it takes.
  *
- * Jobs come in submission order. Running jobs are kept twice: in a heap by actual end, and sorted by expected end.
+ * Jobs come in submission order. For WFP all of the queue is scored and sorted where any job fits, by insertion, since
+ * its order changes little from one instant to the next. Running jobs are kept twice: in a heap by actual end, and sorted by expected end.
  * start[] receives the schedule. Compiled on the fly: cc -O3 -march=native -shared -fPIC. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ typedef struct { i64 end, job; } Ending;
 static i64 running, free_nodes;
 static Expected *expected;
 static Ending *heap;
+static double *score;
 
 static void begin(i64 j, i64 now, const i64 *run, const i64 *requested, const i64 *nodes, i64 *start)
 {
@@ -45,6 +47,25 @@ static void finish(const i64 *requested, const i64 *nodes, const i64 *start)
     free_nodes += nodes[j];
 }
 
+static int order(i64 *queue, i64 queued, i64 now, const i64 *submit, const i64 *requested, const i64 *nodes)
+{
+    i64 fits = 0;
+    while (fits < queued && nodes[queue[fits]] > free_nodes) fits++;
+    if (fits == queued) return 0;
+    for (i64 i = 0; i < queued; i++) {
+        double ratio = (double)(now - submit[queue[i]]) / (double)requested[queue[i]];
+        score[i] = ratio * ratio * ratio * (double)nodes[queue[i]];
+    }
+    for (i64 i = 1; i < queued; i++) {
+        double own = score[i];
+        i64 job = queue[i], k = i;
+        for (; k > 0 && (score[k - 1] < own || (score[k - 1] == own && queue[k - 1] > job)); k--)
+            score[k] = score[k - 1], queue[k] = queue[k - 1];
+        score[k] = own, queue[k] = job;
+    }
+    return 1;
+}
+
 static i64 schedule(i64 *queue, i64 queued, i64 now, const i64 *run, const i64 *requested, const i64 *nodes, i64 *start)
 {
     i64 head = 0, kept;
@@ -66,19 +87,21 @@ static i64 schedule(i64 *queue, i64 queued, i64 now, const i64 *run, const i64 *
     return kept;
 }
 
-int easy(i64 n, i64 machine, const i64 *submit, const i64 *run, const i64 *requested, const i64 *nodes, i64 *start)
+int easy(i64 n, i64 machine, i64 wfp, const i64 *submit, const i64 *run, const i64 *requested, const i64 *nodes, i64 *start)
 {
     i64 next = 0, queued = 0, *queue = malloc(n * sizeof *queue);
     expected = malloc(n * sizeof *expected);
     heap = malloc(n * sizeof *heap);
+    score = malloc(n * sizeof *score);
     running = 0;
     free_nodes = machine;
     while (next < n || running) {
         i64 now = next < n && (!running || submit[next] < heap[0].end) ? submit[next] : heap[0].end;
         while (running && heap[0].end == now) finish(requested, nodes, start);
         while (next < n && submit[next] == now) queue[queued++] = next++;
-        queued = schedule(queue, queued, now, run, requested, nodes, start);
+        if (!wfp || order(queue, queued, now, submit, requested, nodes))
+            queued = schedule(queue, queued, now, run, requested, nodes, start);
     }
-    free(queue), free(expected), free(heap);
+    free(queue), free(expected), free(heap), free(score);
     return 0;
 }
