@@ -15,6 +15,7 @@ from cosched_sim.studies.design import Found
 SAID = {"replications": 1, "seed": 1, "days": 1.0, "quick": True}
 
 
+@pytest.mark.usefixtures("here")
 def test_a_tiny_study(cosched, tmp_path):
     small = ("--quick", "--days", 1, "--replications", 1)
     said = cosched("study", "fluid", *small, "--workers", 1, "--out", "out").stdout

@@ -25,7 +25,7 @@ def write_logs(folder: Path) -> None:
 
 
 @pytest.fixture
-def study(cosched, tmp_path, tmp_path_factory) -> Path:
+def study(cosched, here, tmp_path, tmp_path_factory) -> Path:  # noqa: ARG001
     """The folder of a tiny study, and what the command printed in its file "printed"."""
 
     def make(folder: Path) -> None:
