@@ -1,11 +1,12 @@
-"""Services without the wait for what they load: each is forked from one process that has loaded it all.
+"""Services and commands without the wait for what they load: each is forked from one process that has loaded it all.
 
-Imports and kernels are most of what a service does in a short test, and the same in every test. `python -m
+Imports and kernels are most of what either does in a short test, and the same in every test. `python -m
 tests.live.forked` is that process; it reads and answers one line of JSON a request, and ends with whoever started it.
 """
 
 import atexit
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -17,16 +18,20 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 LOADED = (
     "cosched.cli.serve",
+    "cosched.cli.client.submit",
+    "cosched.cli.client.show",
     "cosched.service.service",
     "cosched.service.description",
     "cosched.service.logs.logs",
     "cosched_adapters.local.manager",
     *(["cosched_sim.replay_manager.manager"] if find_spec("cosched_sim") else []),
 )
+NOTHING = Path(os.devnull)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads
 
@@ -34,10 +39,11 @@ _ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads
 class Forked:
     """A process `cosched ARGUMENT...`; what of subprocess.Popen tests of services use."""
 
-    def __init__(self, arguments: list[str], folder: Path, log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str], *files: Path) -> None:
+        """Start it with these standard files: input, output, errors."""
         self.returncode: int | None = None
-        wanted = {"arguments": arguments, "folder": str(folder), "log": str(log), "environment": environment}
-        self.pid = int(_ask(wanted))
+        wanted = {"arguments": arguments, "folder": str(folder), "environment": environment}
+        self.pid = int(_ask({**wanted, "files": [*map(str, files)]}))
 
     def poll(self) -> int | None:
         """Its exit code, or minus the signal that ended it; None while it runs."""
@@ -62,6 +68,17 @@ class Forked:
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
+
+
+def ran(
+    arguments: list[str], folder: Path, environment: dict[str, str], text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """The end of `cosched ARGUMENT...` with this text on its standard input, and what it has said."""
+    with TemporaryDirectory() as place:
+        said, out, errors = (Path(place, name) for name in ("said", "out", "errors"))
+        said.write_text(text)
+        code = Forked(arguments, folder, environment, said, out, errors).wait()
+        return subprocess.CompletedProcess(arguments, code, out.read_text(), errors.read_text())
 
 
 @cache
@@ -94,6 +111,7 @@ def _load() -> None:
     from cosched.service.kernels import load_kernels
 
     load_kernels()
+    gc.freeze()
 
 
 def _forks() -> list[str]:
@@ -116,12 +134,10 @@ def _become(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    log = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+    for target, path in enumerate(request["files"]):
+        source = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT if target else os.O_RDONLY, 0o644)
         os.dup2(source, target)
-    os.close(log)
-    os.close(nothing)
+        os.close(source)
 
 
 if __name__ == "__main__":
@@ -129,4 +145,10 @@ if __name__ == "__main__":
     arguments = _forks()
     from cosched.cli.main import main
 
-    main(arguments, prog_name="cosched")
+    try:
+        main(arguments, prog_name="cosched")
+    except SystemExit as end:
+        if arguments[0] == "serve":
+            raise
+        sys.stdout.flush()  # to take all apart that is loaded would cost more than the command
+        os._exit(int(end.code or 0))

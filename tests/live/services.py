@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from cosched.client import Client, Job, Unreachable
 from cosched.core.story import Why
-from tests.live.forked import Forked
+from tests.live.forked import NOTHING, Forked, ran
 from tests.waiting import PATIENCE, wait_until
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
@@ -138,7 +138,7 @@ class Service:
         with path.open("ab") as log:
             self._said_before = log.tell()
             if not self.wrapper:
-                return Forked(arguments, self.folder, path, environment)
+                return Forked(arguments, self.folder, environment, NOTHING, path, path)
             return subprocess.Popen(
                 [*self.wrapper, *arguments],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
@@ -177,13 +177,10 @@ class Service:
     def client(self, **options: Any) -> Client:
         return _Client(self.socket, self.folder, **options)
 
-    def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, cwd: Path | None = None, text: str = "") -> subprocess.CompletedProcess[str]:
         """A command of its user, whose jobs run in the folder of the test's unless it says where."""
         environment = {**os.environ, "COSCHED_SERVER": self.socket, **self.environment}
-        options.setdefault("cwd", self.folder.parent)
-        return subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=environment, **options
-        )
+        return ran([*arguments], cwd or self.folder.parent, environment, text)
 
     def faults(self) -> list[str]:
         """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""

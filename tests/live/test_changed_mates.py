@@ -169,7 +169,7 @@ def test_terms_that_cannot_be_are_refused_in_one_line_and_move_nobody(make_pair)
     pair = make_pair(scheme="hold", hold_check=0).start()
 
     def submitted(service, *options):
-        said = service.run("submit", "--pair", "q", *options, "-", input="#!/bin/sh\n")
+        said = service.run("submit", "--pair", "q", *options, "-", text="#!/bin/sh\n")
         return said.returncode, said.stderr.removeprefix("cosched: ").rstrip("\n")
 
     assert submitted(pair.a, "--ends-with", "c") == (

@@ -94,7 +94,7 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
             ("b:,c", "'b:' names no job"),
             (f"b:{waits.id}", "two jobs are a pair: name its other job by its id alone"),
         ):
-            refused = a.run("link", held.id, "--group=g", f"--with={wrong}", check=False)
+            refused = a.run("link", held.id, "--group=g", f"--with={wrong}")
             assert said in refused.stderr, refused.stderr
         joined = a.run("link", held.id, "--group=g", f"--with=b:{waits.id},c:{last.id}")
         assert joined.stdout == f"job {held} was linked: group g (was group none)\n"

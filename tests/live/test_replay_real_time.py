@@ -92,6 +92,6 @@ def running(client: Client, name: str) -> list[str]:
 
 def test_users_cannot_submit_to_it(pair):
     pair.a.start()
-    refused = pair.a.run("submit", "-", input="#!/bin/sh\n")
+    refused = pair.a.run("submit", "-", text="#!/bin/sh\n")
     assert refused.returncode == 1
     assert "come from a trace" in refused.stderr
