@@ -3,14 +3,15 @@
 import math
 import re
 from itertools import pairwise
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
+import scipy
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import gamma, ks_2samp, kstest
 
 import cosched_sim as sim
 from cosched.cli.main import main
@@ -32,6 +33,11 @@ SHAPE, SCALE = 10.2303 * 1.0225, 0.4871  # of the gaps' logarithms in operationa
 # 5.4, have sizes of 12 (8, 9 and 20), and classes of 42.7, 26.6 and 30.7 %.
 W1 = ("alpha=10.23", (12.2, 8.7, 8.8, 20.1), (42.4, 27.2, 30.4), 899, 0.73)
 W2 = ("alpha=9.83", (12.2, 8.7, 8.8, 20.1), (42.4, 27.2, 30.4), 706, 0.93)
+
+
+def gamma(shape: float, scale: float) -> Any:
+    """The distribution; its module loads when it is first used, since that takes half a second."""
+    return scipy.stats.gamma(shape, scale=scale)
 
 
 def drawn(*words: str, jobs: int = MANY, seed: int = 0) -> TraceLog:
@@ -62,7 +68,7 @@ def test_means_over_seeds_are_those_of_the_distributions(alpha, gap, load):
     found = [moments(drawn(f"alpha={alpha}", seed=seed), 128) for seed in range(40)]
     gaps, loads = np.mean([each[2:] for each in found], axis=0)
     shape, tilted = alpha * 1.0225, SCALE / (1 - SCALE)
-    exact = (1 - SCALE) ** -shape * gamma.cdf(13, shape, scale=tilted) / gamma.cdf(13, shape, scale=SCALE)
+    exact = (1 - SCALE) ** -shape * gamma(shape, tilted).cdf(13) / gamma(shape, SCALE).cdf(13)
     assert gaps == pytest.approx(exact, rel=0.01)
     assert (gaps, loads) == pytest.approx((gap, load), rel=0.02)
 
@@ -70,7 +76,7 @@ def test_means_over_seeds_are_those_of_the_distributions(alpha, gap, load):
 def distances(first: TraceLog, other: TraceLog) -> list[float]:
     """Of run times, sizes and gaps."""
     pairs = ((first.run, other.run), (first.allocated, other.allocated), (np.diff(first.submit), np.diff(other.submit)))
-    return [ks_2samp(*pair).statistic for pair in pairs]
+    return [scipy.stats.ks_2samp(*pair).statistic for pair in pairs]
 
 
 @pytest.mark.parametrize("seed", seeds(1, 20))
@@ -94,7 +100,7 @@ def operational(submit: np.ndarray) -> np.ndarray:
     """When the jobs are submitted in operational time."""
     k = np.arange(11, 59)
     mass = np.empty(48)
-    mass[(k - 1) % 48] = gamma.cdf(k + 0.5, 8.1737, scale=3.9631) - gamma.cdf(k - 0.5, 8.1737, scale=3.9631)
+    mass[(k - 1) % 48] = gamma(8.1737, 3.9631).cdf(k + 0.5) - gamma(8.1737, 3.9631).cdf(k - 0.5)
     days, rest = np.divmod(submit, 86_400)
     return days * 86_400 + np.interp(rest, np.arange(49) * 1800, 1800 * np.append(0, np.cumsum(mass / mass.mean())))
 
@@ -107,7 +113,7 @@ def test_gaps_have_their_distribution_in_operational_time(traces, of):
     error = math.sqrt(SHAPE / len(gaps)) * SCALE
     assert gaps.mean() == pytest.approx(SHAPE * SCALE, abs=3 * error)  # 5.095
     assert gaps.std() == pytest.approx(math.sqrt(SHAPE) * SCALE, abs=3 * error)  # 1.575
-    assert kstest(gaps, gamma(SHAPE, scale=SCALE).cdf).statistic < 1.36 / math.sqrt(len(gaps))
+    assert scipy.stats.kstest(gaps, gamma(SHAPE, SCALE).cdf).statistic < 1.36 / math.sqrt(len(gaps))
     assert of == "the model" or (round(gaps.mean(), 3), round(gaps.std(), 3)) == (5.062, 1.574)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -16,11 +17,10 @@ from cosched_sim.sweeps.running import run_cases
 from deploy.slurm.lab import wait_for
 from tests.sim.sweeps.small import failing, run, small_sweep
 
-distributed = pytest.importorskip("distributed")
-
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[distributed.LocalCluster]:
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as two:
@@ -63,6 +63,7 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
 
 
 def test_rows_that_die_with_their_worker_are_made_anew(cluster):
+    distributed = pytest.importorskip("distributed")
     chunk = list(small_sweep(replications=1))
     with dask_workers(cluster.scheduler_address) as workers, distributed.Client(cluster) as observer:
         workers.submit(chunk)

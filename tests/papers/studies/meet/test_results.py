@@ -1,7 +1,7 @@
 """Differences on the same workloads, corrected for their number; what was asked; the verdict in words."""
 
 import pytest
-from scipy.special import stdtrit
+import scipy
 
 from cosched_papers.studies.meet import ideas
 from cosched_papers.studies.meet.asked import figures
@@ -21,7 +21,7 @@ def test_intervals_are_corrected_for_the_number_of_comparisons():
     assert (one.mean.mean, one.rival.mean) == (pytest.approx(23.3), pytest.approx(63))
     assert one.difference.mean == pytest.approx(-40 + 0.3)
     error = 0.1 * (2.5 / 5) ** 0.5  # of 0.1, 0.2, ... 0.5
-    assert one.difference.half == pytest.approx(stdtrit(4, 1 - 0.05 / (2 * number)) * error)
+    assert one.difference.half == pytest.approx(scipy.special.stdtrit(4, 1 - 0.05 / (2 * number)) * error)
     assert one.verdict == BETTER
 
 
