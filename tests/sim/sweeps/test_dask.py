@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,24 @@ from deploy.slurm.lab import wait_for
 from tests.sim.sweeps.small import failing, run, small_sweep
 
 
+def started(workers: int, *, processes: bool) -> AbstractContextManager[Any]:
+    distributed = pytest.importorskip("distributed")
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=processes, dashboard_address=":0",
+        host="127.0.0.1", protocol="tcp",
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
-    ) as two:
+    """A worker that is a thread of this process, which has loaded all."""
+    with started(1, processes=False) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Any]:
+    with started(2, processes=True) as two:
         yield two
 
 
@@ -34,11 +47,11 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak  # the command with Dask remains
-def test_the_results_are_those_of_local_workers(cluster, tmp_path):
+def test_the_results_are_those_of_local_workers(processes, tmp_path):
     cases = [*small_sweep(replications=5), failing()]
     with local_workers(1) as one:
         run(cases, tmp_path / "local", one)
-    with dask_workers(cluster.scheduler_address) as workers:
+    with dask_workers(processes.scheduler_address) as workers:
         run(cases, tmp_path / "dask", workers)
     local, dask = (tmp_path / name / "results.parquet" for name in ("local", "dask"))
     assert polars.read_parquet(local).equals(polars.read_parquet(dask))
@@ -46,29 +59,30 @@ def test_the_results_are_those_of_local_workers(cluster, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_killed_worker_changes_nothing(cluster, tmp_path):
+def test_a_killed_worker_changes_nothing(processes, tmp_path):
     sweep = small_sweep(replications=60)
     told: list[str] = []
 
     def tell(text: str) -> None:
         told.append(text)
         if len(told) == 4:
-            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            os.kill(next(iter(processes.workers.values())).pid, signal.SIGKILL)
 
-    with dask_workers(cluster.scheduler_address) as workers:
+    with dask_workers(processes.scheduler_address) as workers:
         path = run_cases(sweep, len(sweep), tmp_path / "noisy", workers, resume=False, tell=tell)
         quiet = run(sweep, tmp_path / "quiet", workers)
     assert len(told) > 5
     assert polars.read_parquet(path).equals(quiet)
 
 
-def test_rows_that_die_with_their_worker_are_made_anew(cluster):
+@pytest.mark.soak
+def test_rows_that_die_with_their_worker_are_made_anew(processes):
     distributed = pytest.importorskip("distributed")
     chunk = list(small_sweep(replications=1))
-    with dask_workers(cluster.scheduler_address) as workers, distributed.Client(cluster) as observer:
+    with dask_workers(processes.scheduler_address) as workers, distributed.Client(processes) as observer:
         workers.submit(chunk)
         (address,) = wait_for(lambda: next(iter(observer.who_has().values()), ()), "the rows at a worker")
-        killed = next(worker for worker in cluster.workers.values() if worker.worker_address == address)
+        killed = next(worker for worker in processes.workers.values() if worker.worker_address == address)
         os.kill(killed.pid, signal.SIGKILL)
         wait_for(lambda: address not in observer.scheduler_info()["workers"], "the end of that worker")
         assert workers.next_outcome().rows == run_chunk(chunk)[0]
