@@ -48,17 +48,12 @@ def test_broken_adapter(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        ({}, "slots"),
-        ({"slots": 0}, "slots"),
-        ({"slots": True}, "slots"),
-        ({"slots": "8"}, "slots"),
-        ({"slots": 8, "grace": -1}, "grace"),
-        ({"slots": 8, "grace": float("nan")}, "grace"),
-        ({"slots": 8, "spool": ""}, "spool"),
-        ({"slots": 8, "spool": 3}, "spool"),
+        ({}, "slots"), ({"slots": 0}, "slots"), ({"slots": True}, "slots"), ({"slots": "8"}, "slots"),
+        ({"slots": 8, "grace": -1}, "grace"), ({"slots": 8, "grace": float("nan")}, "grace"),
+        ({"slots": 8, "spool": ""}, "spool"), ({"slots": 8, "spool": 3}, "spool"),
         ({"slots": 8, "colour": "blue"}, "colour"),
     ],
-)
+)  # fmt: skip
 def test_bad_settings(tmp_path: Path, settings: dict[str, object], key: str) -> None:
     with pytest.raises(SettingError) as caught:
         create("a", tmp_path, settings)

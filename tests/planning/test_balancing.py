@@ -74,13 +74,10 @@ SLOW, FAST, SMALL = Load(2, 0, 99), Load(1, 0, 99), Load(1, 0, 4)
 @pytest.mark.parametrize(
     ("loads", "units", "shares", "time"),
     [
-        ([FAST, SLOW], 9, [6, 3], 6),
-        ([FAST, SLOW], 10, [7, 3], 7),
-        ([SMALL, SLOW], 9, [4, 5], 10),
-        ([FAST, Load(1, 4, 99)], 10, [7, 3], 7),
-        ([FAST, Load(1, 20, 99)], 10, [9, 1], 21),
+        ([FAST, SLOW], 9, [6, 3], 6), ([FAST, SLOW], 10, [7, 3], 7), ([SMALL, SLOW], 9, [4, 5], 10),
+        ([FAST, Load(1, 4, 99)], 10, [7, 3], 7), ([FAST, Load(1, 20, 99)], 10, [9, 1], 21),
     ],
-)
+)  # fmt: skip
 def test_cases_by_hand(loads, units, shares, time):
     assert shared(loads, units) == shares
     assert ends_at(loads, shares) == time

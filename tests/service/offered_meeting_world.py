@@ -190,12 +190,9 @@ class SlotOutside(SlurmOutside):
 
 
 _SLOT_ORDERS: dict[type, Callable[[SlotOutside, Any], None]] = {
-    Quote: SlotOutside._quote,
-    Book: SlotOutside._book,
-    Unbook: SlotOutside._unbook,
-    Claim: SlotOutside._claim,
+    Quote: SlotOutside._quote, Book: SlotOutside._book, Unbook: SlotOutside._unbook, Claim: SlotOutside._claim,
     EndTurn: SlotOutside._done,
-}
+}  # fmt: skip
 
 
 class SlotWorld(MeetingWorld):

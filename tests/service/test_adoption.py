@@ -105,13 +105,10 @@ class System:
 @pytest.mark.parametrize(
     ("job", "adopting", "adopted"),
     [
-        (LoneJob("ann"), "", False),
-        (LoneJob("ann", adoptable=True), "", True),
-        (LoneJob("ann"), "b", True),
-        (LoneJob("eve", adoptable=True), "b", False),
-        (LoneJob("ann", adoptable=True, held=True), "b", False),
+        (LoneJob("ann"), "", False), (LoneJob("ann", adoptable=True), "", True), (LoneJob("ann"), "b", True),
+        (LoneJob("eve", adoptable=True), "b", False), (LoneJob("ann", adoptable=True, held=True), "b", False),
     ],
-)
+)  # fmt: skip
 async def test_beside_a_batch_system_the_same_is_asked_of_the_job_that_it_finds(
     store: Store, job: LoneJob, adopting: str, adopted: bool
 ) -> None:

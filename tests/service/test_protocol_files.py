@@ -143,30 +143,12 @@ def test_everything_has_a_comment(described):
 @pytest.mark.parametrize(
     "subject",
     [
-        "ALGORITHM 1",
-        "HOLD GENERATIONS",
-        "CROSSING CALLS",
-        "REQUEST IDS",
-        "OUTCOMES",
-        "ERRORS",
-        "IDENTITY",
-        "LIMITS",
-        "AGREED START",
-        "SLOTS.",
-        "NEWS.",
-        "THE PLACE OF ONE THAT HAS ENDED.",
-        "AFTER THE START.",
-        "may_book",
-        "by the clock of the called domain, in whole seconds",
-        "CHANGES,",
-        "Wanted:",
-        "hold ",
-        "yield ",
-        "google.rpc.ErrorInfo",
-        "IS AN ANSWER (started = false), NOT AN ERROR",
-        "start_at",
+        "ALGORITHM 1", "HOLD GENERATIONS", "CROSSING CALLS", "REQUEST IDS", "OUTCOMES", "ERRORS", "IDENTITY",
+        "LIMITS", "AGREED START", "SLOTS.", "NEWS.", "THE PLACE OF ONE THAT HAS ENDED.", "AFTER THE START.",
+        "may_book", "by the clock of the called domain, in whole seconds", "CHANGES,", "Wanted:", "hold ", "yield ",
+        "google.rpc.ErrorInfo", "IS AN ANSWER (started = false), NOT AN ERROR", "start_at",
     ],
-)
+)  # fmt: skip
 def test_the_protocol_explains(subject):
     assert subject in text_of("coscheduling.proto")
 

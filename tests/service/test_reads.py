@@ -129,13 +129,9 @@ def test_jobs_with_mates_that_have_ended(reader):
 
 EVERY = (None, None, False)
 CONDITIONS = [
-    EVERY,
-    (None, None, True),
-    ([JobState.COMPLETED, JobState.FAILED], None, True),
-    ([JobState.FAILED], "user3", False),
-    (None, "nobody", True),
-    ([], None, False),
-]
+    EVERY, (None, None, True), ([JobState.COMPLETED, JobState.FAILED], None, True),
+    ([JobState.FAILED], "user3", False), (None, "nobody", True), ([], None, False),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("states", "owner", "paired_only"), CONDITIONS)

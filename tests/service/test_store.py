@@ -113,12 +113,8 @@ def test_a_script_shows_nothing_of_itself():
 def test_active_jobs_are_those_that_have_not_ended(store):
     add(store, (job(id, state) for id, state in zip((3, 9, 1, 4, 5, 8, 7, 2), S, strict=True)))
     assert [(record.id, record.state) for record in store.active_jobs()] == [
-        (1, S.READY),
-        (3, S.PENDING),
-        (4, S.HOLDING),
-        (5, S.RUNNING),
-        (9, S.QUEUED),
-    ]
+        (1, S.READY), (3, S.PENDING), (4, S.HOLDING), (5, S.RUNNING), (9, S.QUEUED),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -142,13 +138,10 @@ def test_jobs_by_condition(store, condition, found):
     add(
         store,
         [
-            job(1),
-            job(2, S.FAILED, named=named_mate("eureka", "p")),
-            job(3, S.RUNNING, owner="bob"),
-            job(4, owner="bob", named=named_mate("eureka", "p")),
-            job(5, S.FAILED, owner="bob"),
+            job(1), job(2, S.FAILED, named=named_mate("eureka", "p")), job(3, S.RUNNING, owner="bob"),
+            job(4, owner="bob", named=named_mate("eureka", "p")), job(5, S.FAILED, owner="bob"),
         ],
-    )
+    )  # fmt: skip
     every = {"states": None, "owner": None, "paired_only": False, "after_id": 0, "limit": 1000}
     assert ids(store.jobs(**{**every, **condition})) == found
 

@@ -192,15 +192,10 @@ def some_pairs(rng: Random, domains: Sequence[RefDomain], most: int) -> list[tup
 
 
 CHOICES = {
-    "policy": [*POLICIES.values()],
-    "backfill": ["easy", "easy", "conservative", "none"],
-    "layout": [None, None, (UNITS, 1)],
-    "release_interval": [7, 20, 60],
-    "release_jitter": ["0", "0.25", "1"],
-    "max_held_fraction": ["0.3", "0.5", "1"],
-    "max_yields": [0, 0, 1, 3],
-    "yield_boost": ["0", "0", "0.5"],
-}
+    "policy": [*POLICIES.values()], "backfill": ["easy", "easy", "conservative", "none"],
+    "layout": [None, None, (UNITS, 1)], "release_interval": [7, 20, 60], "release_jitter": ["0", "0.25", "1"],
+    "max_held_fraction": ["0.3", "0.5", "1"], "max_yields": [0, 0, 1, 3], "yield_boost": ["0", "0", "0.5"],
+}  # fmt: skip
 
 
 def ref_domain(rng: Random, name: str, jobs: list[RefJob], **fixed: object) -> RefDomain:

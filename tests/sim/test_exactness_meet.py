@@ -13,18 +13,11 @@ from tests.tiers import SEED, soaked
 POOLS = {"flat": None, "partitioned": (UNITS, 1)}
 # What each domain has of its own; many meet, since it takes two to agree on a slot.
 SCHEMES = [
-    {"scheme": "meet"},
-    {"scheme": "meet"},
-    {"scheme": "meet"},
-    {"scheme": "hold"},
-    {"scheme": "yield"},
-    {"scheme": "off"},
-    {"scheme": "hold", "mate_budget": "0.29"},
-    {"scheme": "yield", "mate_budget": "2"},
-    {"scheme": "hold", "slots": True},
-    {"scheme": "yield", "slots": True},
+    {"scheme": "meet"}, {"scheme": "meet"}, {"scheme": "meet"}, {"scheme": "hold"}, {"scheme": "yield"},
+    {"scheme": "off"}, {"scheme": "hold", "mate_budget": "0.29"}, {"scheme": "yield", "mate_budget": "2"},
+    {"scheme": "hold", "slots": True}, {"scheme": "yield", "slots": True},
     {"scheme": "off", "mate_budget": "0.5", "slots": True},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BY_HAND)

@@ -33,12 +33,9 @@ RARE = (
 )
 SCHEMES = [{"scheme": name} for name in ("hold", "hold", "yield", "yield", "off")]
 MEETING = [
-    {"scheme": "meet"},
-    {"scheme": "meet"},
-    {"scheme": "hold", "mate_budget": "0.5"},
-    {"scheme": "yield", "slots": True},
-    *SCHEMES[1:4],
-]
+    {"scheme": "meet"}, {"scheme": "meet"}, {"scheme": "hold", "mate_budget": "0.5"},
+    {"scheme": "yield", "slots": True}, *SCHEMES[1:4],
+]  # fmt: skip
 
 
 def some_case(rng: Random, schemes: Sequence[Mapping[str, object]] = SCHEMES):

@@ -106,12 +106,8 @@ async def test_a_log_is_read_as_in_a_replay(make, tmp_path):
     (tmp_path / "log").write_text("1|0|100|1|UNLIMITED|a\nbad\n1|200|50|1|UNLIMITED|a\n")
     columns = ["JobID", "Submit", "Elapsed", "NNodes", "Timelimit", "Partition"]
     how = {
-        "skip_bad": 1,
-        "columns": columns,
-        "timezone": "Europe/Berlin",
-        "runs": "all",
-        "partition_limit": {"a": "2m"},
-    }
+        "skip_bad": 1, "columns": columns, "timezone": "Europe/Berlin", "runs": "all", "partition_limit": {"a": "2m"},
+    }  # fmt: skip
     manager = make(trace="log", **how)
     await manager.open()
     assert [(job.name, job.run, job.requested) for job in manager.jobs] == [("1-run1", 100, 120), ("1", 50, 120)]

@@ -146,15 +146,11 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
     text = "# what if\n\n90m cancel A 2  # why not\n1d down A 3\n100 cut A B 1h\n7 scheme B off\n"
     text += "8 cancel A 1 final\n9 replace A 1 2\n9 fail F 1\n"
     assert read(tmp_path, text) == [
-        ScriptedEvent(5400, Action.CANCEL, "A", row=1),
-        ScriptedEvent(86400, Action.DOWN, "A", nodes=3),
-        ScriptedEvent(100, Action.CUT, "A", peer="B"),
-        ScriptedEvent(3700, Action.MEND, "A", peer="B"),
-        ScriptedEvent(7, Action.SCHEME, "B", scheme="off"),
-        ScriptedEvent(8, Action.CANCEL, "A", row=0, final=True),
-        ScriptedEvent(9, Action.REPLACE, "A", row=0, new=1),
-        ScriptedEvent(9, Action.FAIL, "F", row=0),
-    ]
+        ScriptedEvent(5400, Action.CANCEL, "A", row=1), ScriptedEvent(86400, Action.DOWN, "A", nodes=3),
+        ScriptedEvent(100, Action.CUT, "A", peer="B"), ScriptedEvent(3700, Action.MEND, "A", peer="B"),
+        ScriptedEvent(7, Action.SCHEME, "B", scheme="off"), ScriptedEvent(8, Action.CANCEL, "A", row=0, final=True),
+        ScriptedEvent(9, Action.REPLACE, "A", row=0, new=1), ScriptedEvent(9, Action.FAIL, "F", row=0),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

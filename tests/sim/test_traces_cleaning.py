@@ -36,12 +36,9 @@ def clean_slowly(log, nodes, procs_per_node, overrun, sizes=lambda n: n):
         if 0 < job_nodes <= nodes:
             job_nodes = sizes(job_nodes)
         applies = {
-            "no_run_time": run <= 0,
-            "no_size": size <= 0,
-            "larger_than_machine": job_nodes > nodes,
-            "negative_submit": submit < 0,
-            "duplicate_id": job_id in seen,
-        }
+            "no_run_time": run <= 0, "no_size": size <= 0, "larger_than_machine": job_nodes > nodes,
+            "negative_submit": submit < 0, "duplicate_id": job_id in seen,
+        }  # fmt: skip
         reason = next((reason for reason, found in applies.items() if found), None)
         seen.add(job_id)
         if reason:
@@ -148,16 +145,11 @@ def test_options_that_mean_nothing(options, reason):
 @pytest.mark.parametrize(
     ("header", "procs_per_node", "nodes"),
     [
-        ({"MaxProcs": "163840", "MaxNodes": "40960"}, 4, 40960),
-        ({"MaxProcs": "10"}, 4, 3),
-        ({"MaxNodes": "256"}, 4, 256),
-        ({"MaxProcs": "-1", "MaxNodes": "256"}, 1, 256),
-        ({"MaxProcs": "0"}, 1, None),
-        ({"MaxProcs": "128 (of them 8 for login)"}, 1, 128),
-        ({"MaxProcs": "128\n256"}, 1, 128),
-        ({"MaxProcs": "unknown"}, 1, None),
-        ({}, 1, None),
+        ({"MaxProcs": "163840", "MaxNodes": "40960"}, 4, 40960), ({"MaxProcs": "10"}, 4, 3),
+        ({"MaxNodes": "256"}, 4, 256), ({"MaxProcs": "-1", "MaxNodes": "256"}, 1, 256), ({"MaxProcs": "0"}, 1, None),
+        ({"MaxProcs": "128 (of them 8 for login)"}, 1, 128), ({"MaxProcs": "128\n256"}, 1, 128),
+        ({"MaxProcs": "unknown"}, 1, None), ({}, 1, None),
     ],
-)
+)  # fmt: skip
 def test_the_nodes_that_a_header_states(header, procs_per_node, nodes):
     assert machine_nodes(log_of((1, 0, 9, 1, 1, 9), header=header), procs_per_node) == nodes

@@ -65,12 +65,9 @@ def test_headers_anywhere():
         "; Empty:",
     )
     assert log.header == {
-        "MaxNodes": "5544",
-        "UnixStartTime": "1296571124",
-        "Information": "http://a\n http://b",
-        "Queue": "1 one\n2 two",
-        "Empty": "",
-    }
+        "MaxNodes": "5544", "UnixStartTime": "1296571124", "Information": "http://a\n http://b",
+        "Queue": "1 one\n2 two", "Empty": "",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("lines", [[], ["; MaxProcs: 4"], ["", "  "]])

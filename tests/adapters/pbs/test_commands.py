@@ -63,13 +63,10 @@ def test_an_array_is_told_from_a_job() -> None:
 @pytest.mark.parametrize(
     ("job", "how", "exit_code", "signal"),
     [
-        ("4", End.EXITED, 3, None),
-        ("5", End.SIGNALLED, None, 9),
-        ("6", End.TIMEOUT, None, None),
-        ("7", End.CANCELLED, None, None),
-        ("8", End.CANCELLED, None, None),
+        ("4", End.EXITED, 3, None), ("5", End.SIGNALLED, None, 9), ("6", End.TIMEOUT, None, None),
+        ("7", End.CANCELLED, None, None), ("8", End.CANCELLED, None, None),
     ],
-)
+)  # fmt: skip
 def test_ends(job: str, how: End, exit_code: int | None, signal: int | None) -> None:
     end = ended(history()[job])
     assert (end.how, end.exit_code, end.signal) == (how, exit_code, signal)

@@ -76,12 +76,8 @@ async def test_leftovers_go_when_the_service_starts_and_what_is_not_ours_stays(f
     (folder / "1.new").write_text("")
     os.utime(folder / "1.new", (LONG_AGO, LONG_AGO))
     stay = {
-        "2": f"at={time.time() + 9:.9f}\n",
-        "3.new": "",
-        "2024": "diary",
-        "007": "at=1.0\n",
-        "a4": "at=1.000000000\n",
-    }
+        "2": f"at={time.time() + 9:.9f}\n", "3.new": "", "2024": "diary", "007": "at=1.0\n", "a4": "at=1.000000000\n",
+    }  # fmt: skip
     for name, text in stay.items():
         (folder / name).write_text(text)
     (folder / "precious").write_text("at=1.000000000\n")

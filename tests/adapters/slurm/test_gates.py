@@ -103,14 +103,11 @@ async def test_a_job_whose_gate_was_killed_is_queued_again_once(tmp_path):
 @pytest.mark.parametrize(
     "row",
     [
-        replace(KILLED, signal=15),
-        replace(KILLED, can_yield=False),
-        replace(KILLED, restarts=1, ended_at=60),
-        replace(KILLED, restarts=3),
-        replace(KILLED, restarts=1, comment="no mate"),
+        replace(KILLED, signal=15), replace(KILLED, can_yield=False), replace(KILLED, restarts=1, ended_at=60),
+        replace(KILLED, restarts=3), replace(KILLED, restarts=1, comment="no mate"),
     ],
     ids=["another signal", "not to be queued again", "a run without a gate", "again and again", "no mate"],
-)
+)  # fmt: skip
 async def test_other_failures_are_those_of_the_job(tmp_path, row):
     async with waiting(tmp_path) as (world, _):
         world.slurm.row = row

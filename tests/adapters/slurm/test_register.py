@@ -322,16 +322,12 @@ def test_an_end_is_reported_once_whoever_tells_it(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("state", "exit_code", "how", "code", "signal"),
     [
-        ("COMPLETED", "0:0", End.EXITED, 0, None),
-        ("FAILED", "3:0", End.EXITED, 3, None),
-        ("FAILED", "0:9", End.SIGNALLED, None, 9),
-        ("OUT_OF_MEMORY", "0:125", End.SIGNALLED, None, 125),
-        ("TIMEOUT", "0:15", End.TIMEOUT, None, None),
-        ("DEADLINE", "0:0", End.TIMEOUT, None, None),
-        ("CANCELLED", "0:15", End.CANCELLED, None, None),
-        ("SOMETHING_NEW", "", End.LOST, None, None),
+        ("COMPLETED", "0:0", End.EXITED, 0, None), ("FAILED", "3:0", End.EXITED, 3, None),
+        ("FAILED", "0:9", End.SIGNALLED, None, 9), ("OUT_OF_MEMORY", "0:125", End.SIGNALLED, None, 125),
+        ("TIMEOUT", "0:15", End.TIMEOUT, None, None), ("DEADLINE", "0:0", End.TIMEOUT, None, None),
+        ("CANCELLED", "0:15", End.CANCELLED, None, None), ("SOMETHING_NEW", "", End.LOST, None, None),
     ],
-)
+)  # fmt: skip
 def test_ends(desk: Desk, state: str, exit_code: str, how: End, code: int | None, signal: int | None) -> None:
     desk.look(RUNNING)
     desk.book.ended(replace(END, state=state, exit_code=exit_code))

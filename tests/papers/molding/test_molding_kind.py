@@ -81,13 +81,10 @@ def test_what_was_counted_outlives_a_restart():
 @pytest.mark.parametrize(
     ("sizes", "asked", "bounds"),
     [
-        ("0.5..2", 5, (3, 10)),
-        ("0.5..1", 5, (3, 5)),
-        ("1..2", 7, (7, 12)),
-        ("0.5..0.5", 5, (3, 3)),
+        ("0.5..2", 5, (3, 10)), ("0.5..1", 5, (3, 5)), ("1..2", 7, (7, 12)), ("0.5..0.5", 5, (3, 3)),
         ("0.7..1.3", 3, (3, 3)),
     ],
-)
+)  # fmt: skip
 def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
     """N_min is rounded up and N_max down, but it is at least N_min; the machine has 12 nodes."""
     shares = MoldingKeys(sizes=sizes).sizes

@@ -15,14 +15,9 @@ from cosched_sim.warm_up import run_all_kernels
 from tests.once import made_once
 
 TINY = {
-    "command": "cosched study tang2011 --quick ...",
-    "quick": True,
-    "replications": 1,
-    "seed": 5,
-    "days": 1.0,
-    "intrepid": None,
-    "eureka": None,
-}
+    "command": "cosched study tang2011 --quick ...", "quick": True, "replications": 1, "seed": 5, "days": 1.0,
+    "intrepid": None, "eureka": None,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -112,14 +112,10 @@ def test_what_is_no_value_of_its_kind_is_not_known_and_told():
     (asked,) = gathered(wrong)
     assert asked.facts == Facts()
     assert [line.removeprefix("source 1: ") for line in asked.problems] == [
-        "b.x: cold",
-        "0 is not a valid speed of a.x",
-        "1.5 is not a valid cpu of a.x",
-        "nan is not a valid memory of a.x",
-        "-1 is not a valid bandwidth of x to y",
-        "'colour' of a.x is not a property of machines",
-        "'latency' of a.x is not a property of machines",
-    ]
+        "b.x: cold", "0 is not a valid speed of a.x", "1.5 is not a valid cpu of a.x",
+        "nan is not a valid memory of a.x", "-1 is not a valid bandwidth of x to y",
+        "'colour' of a.x is not a property of machines", "'latency' of a.x is not a property of machines",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

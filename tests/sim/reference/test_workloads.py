@@ -94,12 +94,8 @@ def test_what_cosched_leaves_out_of_the_dirty_trace():
     workload = next(workload for workload in ALL if workload.name.endswith("dirty-trace"))
     cleaned = traces.clean(traces.read_trace(workload.folder / "A.swf"), 10)
     assert list(cleaned.rejected.items()) == [
-        ("no_run_time", 2),
-        ("no_size", 1),
-        ("larger_than_machine", 1),
-        ("negative_submit", 1),
-        ("duplicate_id", 1),
-    ]
+        ("no_run_time", 2), ("no_size", 1), ("larger_than_machine", 1), ("negative_submit", 1), ("duplicate_id", 1),
+    ]  # fmt: skip
 
 
 def test_the_tables_of_the_page_list_every_workload():

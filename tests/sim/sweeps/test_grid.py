@@ -45,16 +45,13 @@ def test_where_the_values_go():
         "domains": [
             {"name": "intrepid", "trace": "generated:intrepid/jobs=20", "scheme": "hold", "release_interval": "5m"},
             {
-                "name": "eureka",
-                "trace": "generated:eureka/jobs=20",
-                "scheme": "yield",
-                "release_interval": "5m",
+                "name": "eureka", "trace": "generated:eureka/jobs=20", "scheme": "yield", "release_interval": "5m",
                 "load": 0.5,
             },
         ],
         "pair_window": "1m",
         "seed": 3,
-    }
+    }  # fmt: skip
 
 
 def test_a_case_does_not_depend_on_what_else_is_in_the_grid():

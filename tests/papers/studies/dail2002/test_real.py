@@ -52,13 +52,10 @@ def machines():
 @pytest.mark.parametrize(
     ("shares", "between"),
     [
-        ((SIZE,), ()),
-        ((1, 22), (1.0,)),
-        ((9, 1, 1, 12), (0.1, 0.3, 0.2)),
-        ((5, 6, 12), (0.2, 0.2)),
+        ((SIZE,), ()), ((1, 22), (1.0,)), ((9, 1, 1, 12), (0.1, 0.3, 0.2)), ((5, 6, 12), (0.2, 0.2)),
         ((2, 2, 2, 17), (3, 2, 1)),
     ],
-)
+)  # fmt: skip
 def test_strips_have_the_data_that_one_program_has(machines, kernel, shares, between):
     chosen = Map(tuple(Machine(name, "", 1, 1, 1) for name in "abcd"[: len(shares)]), shares)
     seconds, rows = machines.run(kernel, SIZE, chosen, [0.0] * len(shares), between, ITERATIONS, tell=True)
