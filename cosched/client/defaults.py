@@ -106,7 +106,8 @@ def only_socket() -> str:
         names = ", ".join(f"unix:{path}" for path in found)
         raise ValueError(f"several domains are served on this host ({names}): name one, or set COSCHED_SERVER")
     raise ValueError(
-        "no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT"
+        "no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
+        "or have a service of your own: cosched up"
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
+from cosched.sockets.domain_sockets import is_of_own_service
 from cosched.validation.schemes import in_words
-from cosched_adapters.findings import Finding, ok, section, warning
+from cosched_adapters.findings import SHELL, Finding, ok, section, warning
 
 _HERE = section("coscheduling")
 _LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host
@@ -41,10 +42,14 @@ def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
 def _check_peers(configuration: Configuration) -> Finding:
     section = configuration.coscheduling
     scheme = in_words(section.scheme, section.meeting.texts).removeprefix("scheme ")
+    alone = f"{scheme}, but there is no peer: no job here can have a mate"
+    if not configuration.peers and is_of_own_service(configuration.domain.socket):
+        add = "cosched peer add NAME [USER@]HOST"
+        return warning("scheme", alone, "couple it with another account of yours", SHELL, add)
     if not configuration.peers:
         return warning(
             "scheme",
-            f"{scheme}, but there is no peer: no job here can have a mate",
+            alone,
             "name the other domains",
             "the domain's file",
             "[[peer]]",

@@ -17,6 +17,7 @@ from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import DomainSection
 from cosched.service.preparing import addresses, check_address
 from cosched.sockets.accepting import user_of
+from cosched.sockets.domain_sockets import is_of_own_service
 from cosched.validation.addresses import parse_address
 from cosched.words.errors import InputError
 from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
@@ -196,6 +197,8 @@ def _check_socket(path: Path | None, account: Account) -> Finding:
             SHELL,
             f"chown {account.name} {shlex.quote(str(folder))}",
         )
+    if is_of_own_service(path):
+        return ok("socket", f"{path} is for {account.name} alone")
     if barrier := EVERYBODY.barrier(folder, EXECUTE):
         return warning(
             "socket",

@@ -18,6 +18,11 @@ def own_folder(environment: Mapping[str, str]) -> Path:
     return Path(home, "cosched").expanduser()
 
 
+def is_of_own_service(socket: Path | None) -> bool:
+    """Whether a socket is that of the calling user's own service."""
+    return socket is not None and socket.parent.resolve() == own_folder(os.environ).resolve()
+
+
 def private_folder(socket: Path) -> Path:
     """Return the folder that a domain's service keeps beside its socket while it listens."""
     return socket.with_name(f".{socket.name}.d")

@@ -40,7 +40,8 @@ def serve(socket):
 def test_the_only_domain_of_the_host(home):
     with pytest.raises(
         ValueError,
-        match="no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT",
+        match="no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
+        "or have a service of your own: cosched up",
     ):
         server_address(None)
     serve(home / "run" / "intrepid.sock")

@@ -66,7 +66,8 @@ def test_a_field_that_is_refused_is_called_as_the_option_that_gives_it(refused, 
 def test_no_server_named(refused, monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
     assert refused("queue") == (
-        "--server: no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT"
+        "--server: no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
+        "or have a service of your own: cosched up"
     )
 
 

@@ -13,14 +13,14 @@ from cosched.v1 import cluster_pb2
 from cosched_adapters.findings import Finding, Grade
 
 
-def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> list[Finding]:
-    return [finding for finding in findings(coscheduling, kind, peers) if finding.grade is not Grade.OK]
+def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1, **domain: Any) -> list[Finding]:
+    return [finding for finding in findings(coscheduling, kind, peers, **domain) if finding.grade is not Grade.OK]
 
 
-def findings(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> list[Finding]:
+def findings(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1, **domain: Any) -> list[Finding]:
     configuration = Configuration.model_validate(
         {
-            "domain": {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "/tmp/state.db"},
+            "domain": {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "/tmp/state.db"} | domain,
             "coscheduling": coscheduling,
             "peer": [{"name": "b", "address": "127.0.0.1:2"}][:peers],
             "manager": {"kind": kind},
@@ -71,6 +71,12 @@ def test_without_peers_no_job_can_have_a_mate():
     (found,) = wrong({}, peers=0)
     assert found.subject == "scheme"
     assert found.lines[0] == "[[peer]]"
+
+
+def test_a_user_s_own_service_gets_peers_by_a_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("COSCHED_STATE", str(tmp_path))
+    (found,) = wrong({}, peers=0, socket=tmp_path / "a.sock")
+    assert (found.subject, found.lines) == ("scheme", ("cosched peer add NAME [USER@]HOST",))
 
 
 def test_where_nothing_holds_nothing_is_said_of_holds():

@@ -100,6 +100,18 @@ def test_a_database_of_another_user_is_found_by_the_unit_s_user(site: Path, name
     assert found.lines == (f"chown daemon {site}/state/{name}",)
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_user_s_own_socket_is_its_alone_and_others_reach_a_site_s(
+    site: Path, monkeypatch: pytest.MonkeyPatch, own: bool
+) -> None:
+    monkeypatch.setenv("COSCHED_STATE", str(site if own else site / "elsewhere"))
+    site.chmod(0o700)
+    told(site)
+    found = findings(site)["socket"]
+    assert (found.grade, found.lines) == (("ok", ()) if own else ("warning", (f"chmod a+x {site}",)))
+    assert ("alone" in found.found) == own
+
+
 def test_the_port_of_a_service_that_cannot_be_asked_is_not_taken_for_another_process_s(site: Path) -> None:
     text = (site / "a.toml").read_text()
     (site / "a.toml").write_text(text.replace('socket = "sock"\n', ""))
