@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds of one command; a safety net
-COSCHEDULING = ("release_interval", "max_held_fraction")  # other settings are in [manager]
+COSCHEDULING = ("release_interval", "max_held_fraction", "max_yields")  # other settings are in [manager]
 _SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
 
 

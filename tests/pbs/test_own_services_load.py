@@ -67,7 +67,7 @@ def test_under_load_every_pair_starts_together_and_every_job_runs_once(tmp_path:
     ):
         here, _ = sides
         here.change(**SETTINGS)
-        there.change(**{key: SETTINGS[key] for key in ("release_interval", "max_held_fraction")})
+        there.change(max_yields=0)  # the other side gives no nodes back
         for side in sides:
             side("up")
         Load(sides).check()

@@ -103,7 +103,17 @@ class Accounts:
         return found | {"bobs": there("bob", f"cosched show {bobs}"), "alone": "run3" not in self.starts(here, "ann")}
 
 
+def keep_caches(folder: Path) -> None:
+    """Let root's services find their compiled kernels when its home is hidden."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    caches.mkdir(exist_ok=True)
+    folder.mkdir()
+    bind(caches, folder)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+
+
 def main(folder: Path) -> None:
+    keep_caches(folder / "cache")
     let_others_in(Path(sys.base_prefix), folder / "python")
     os.umask(0o022)
     doors, site = folder / "peers", folder / "site"
