@@ -16,7 +16,8 @@ Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, doma
 
 def told_of_call(call: Call, reply: Reply) -> dict[str, object]:
     """Return what a story tells of a call and its answer."""
-    return {"to": call.peer, **_told(call.request), "answer": _told(reply)}
+    asked = {key: value for key, value in _told(call.request).items() if key != "runs"}  # an answer before has told it
+    return {"to": call.peer, **asked, "answer": _told(reply)}
 
 
 def _told(message: Request | Reply) -> dict[str, object]:
