@@ -46,11 +46,12 @@ starts_at = st.none() | instants
 slots = st.integers(1, MAX_TIME)
 holds = st.just(0) | st.just(FOREVER) | st.integers(1, MAX_TIME)
 
+runs_known = st.none() | st.integers(0, 2**62)
 requests = st.one_of(
     st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0), st.just(()), st.booleans()),
     st.builds(GetMateStatus, jobs, jobs),
-    st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at),
-    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at),
+    st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at, runs_known),
+    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at, runs_known),
 )
 leases = st.integers(1, MAX_LEASE)
 offsets = st.integers(-LONGEST_OFFSET, LONGEST_OFFSET)
