@@ -18,10 +18,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Allocation
-from cosched.core.protocol import Named
+from cosched.core.allocation import Allocation, SizeChanged
+from cosched.core.effects import Call, Record, Start
+from cosched.core.protocol import Domain, Named, Reply
 from cosched_adapters.manager import Manager, ManagerError, Report
 from cosched_adapters.replay_time import Time
+
+Told = Record | Start | SizeChanged
 
 
 class SpecError(ManagerError):
@@ -75,7 +78,6 @@ class TraceJob:
     requested: int
     run: int
     named: Named | None = None  # its mate, or its group
-    alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
     columns: Any = None  # what its kind of scheduler reads of it (SchedulerKind.each)
     said: Mapping[str, str] = field(default_factory=dict)  # the same, as text (SchedulerKind.written)
 
@@ -147,11 +149,14 @@ class PlayingLauncher(Launcher, Protocol):
     """
 
     jobs: Sequence[TraceJob]  # from `open` on, in trace order
+    off: Collection[Domain]  # others that do not coschedule: if all mates of a job are there, a dry run counts none
     time: Time
     lockstep: bool
     requeues: bool  # whether any job was queued again, be it by preemption
     first_starts: Mapping[str, int]  # by job, in lock-step
     restarts: Mapping[str, int]  # when last, of jobs that were queued again, but not by preemption
+    tells: bool  # whether it notes what happens, for people who look at a replay in lock-step
+    events: Sequence[str]  # what it has noted; each is a JSON object, see replay.proto
 
     @property
     def next_end(self) -> int | None:
@@ -177,6 +182,12 @@ class PlayingLauncher(Launcher, Protocol):
 
     def stop(self, job_id: str, *, completed: bool) -> None:
         """End a job before its time, in lock-step; it may have never run."""
+
+    def noted(self, change: Told, *, linked: bool, of_pair: bool) -> None:
+        """Something has happened to a job, which starts with others if it is `linked`; only if it `tells`."""
+
+    def called(self, call: Call, reply: Reply) -> None:
+        """Another domain was called; only if it `tells`."""
 
 
 _CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler needs (`Capabilities.needs`)

@@ -5,14 +5,26 @@ from __future__ import annotations
 import mmap
 import struct
 import time
+from enum import IntEnum
 from pathlib import Path
 from typing import Protocol
 
 from cosched_adapters.manager import SettingError
 
 _NUMBER = struct.Struct("<q")
-_INSTANT, _NEWS, _COME = (_NUMBER.size * place for place in range(3))  # where they are in the file
-_SIZE = 3 * _NUMBER.size
+_INSTANT, _NEWS, _COME, _NUMBERED, _STEP, _TIMER = (_NUMBER.size * place for place in range(6))  # in the file
+_SIZE = 6 * _NUMBER.size
+
+
+class Step(IntEnum):
+    """A step of an instant, in their order (replay.proto); LATER are news and iterations."""
+
+    COMPLETIONS = 1
+    SCRIPT = 2
+    TIMERS = 3
+    SLOTS = 4
+    SUBMISSIONS = 5
+    LATER = 6
 
 
 class Time(Protocol):
@@ -29,7 +41,8 @@ class Time(Protocol):
 class SharedTime:
     """An instant in a file that all processes of a replay in lock-step map: one process sets it, the others read it.
 
-    The file also numbers the news of all domains (replay.proto), so that it comes in the order in which it came up.
+    The file also numbers the news of all domains (replay.proto), so that it comes in the order in which it came up, and
+    says where in an instant they are, for the order of the events that they tell.
     Only one process goes on at a time.
     """
 
@@ -56,9 +69,20 @@ class SharedTime:
 
     def number_news(self) -> int:
         """Return the number of news that has just come up."""
-        number = self._get(_NEWS)
-        self._set(_NEWS, number + 1)
-        return number
+        return self._count(_NEWS)
+
+    def number(self) -> int:
+        """Return the next number of those that all domains give to timers and events."""
+        return self._count(_NUMBERED)
+
+    def begin(self, step: Step, timer: int = 0) -> None:
+        """A step of this instant begins; `timer`: the number of the one that fires."""
+        self._set(_STEP, step)
+        self._set(_TIMER, timer)
+
+    def place(self) -> tuple[int, int, int, int]:
+        """Return the place of what happens now among all that does: as in a simulation, whoever goes on first."""
+        return self.now(), self._get(_STEP), self._get(_TIMER), self.number()
 
     @property
     def has_news(self) -> bool:
@@ -71,7 +95,12 @@ class SharedTime:
 
     def news_comes(self) -> None:
         """Note that the next news comes now."""
-        self._set(_COME, self._get(_COME) + 1)
+        self._count(_COME)
+
+    def _count(self, place: int) -> int:
+        number = self._get(place)
+        self._set(place, number + 1)
+        return number
 
     def _get(self, place: int) -> int:
         return int(_NUMBER.unpack_from(self._bytes, place)[0])

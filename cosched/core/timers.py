@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import count
 from operator import attrgetter
 
 from cosched.core.effects import OF_SLOTS, ClearTimer, SetTimer, Timer
@@ -51,16 +52,15 @@ class TimerQueue:
         self.moment: Callable[[SetTimer], float] = attrgetter("at")
         self._at: dict[_Key, float] = {}
         self._heap: list[tuple[float, bool, int, _Key]] = []  # may still contain timers that were cleared or replaced
-        self._sequence = 0
+        self.number: Callable[[], int] = count().__next__  # of a timer that is set, larger each time
         self._next: float | None = FOREVER  # None: to be looked for
 
     def set(self, domain: Domain, timer: SetTimer) -> None:
         """Set a timer of this domain."""
         key = domain, timer.job, timer.timer
-        self._sequence += 1
         self._next = None
         self._at[key] = at = self.moment(timer)
-        heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self._sequence, key))
+        heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self.number(), key))
 
     def clear(self, domain: Domain, timer: ClearTimer) -> None:
         """Forget a timer, if there is one."""
@@ -75,6 +75,12 @@ class TimerQueue:
                 heapq.heappop(heap)
             due = self._next = heap[0][0] if heap else FOREVER
         return due
+
+    @property
+    def first(self) -> int:
+        """The number of the next timer, of which there is one."""
+        self.next()
+        return self._heap[0][2]
 
     def take(self, now: float, *, of_slots: bool | None = None) -> tuple[Domain, TimerEvent] | None:
         """Remove the next timer, if it is due, and is (or is not) one of a slot; return its domain and its event."""

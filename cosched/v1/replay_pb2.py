@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from cosched.v1 import job_pb2 as cosched_dot_v1_dot_job__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63osched/v1/replay.proto\x12\ncosched.v1\x1a\x14\x63osched/v1/job.proto\"S\n\x0e\x41\x64vanceRequest\x12\x0f\n\x07instant\x18\x01 \x01(\x03\x12!\n\x06phases\x18\x02 \x03(\x0e\x32\x11.cosched.v1.Phase\x12\r\n\x05until\x18\x03 \x01(\x03\"\xf8\x01\n\x0f\x41\x64vanceResponse\x12\x1c\n\x0fnext_completion\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nnext_timer\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1c\n\x0fnext_submission\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\x0f\x63hanged_domains\x18\x04 \x03(\t\x12\x0f\n\x07instant\x18\x05 \x01(\x03\x12\x14\n\x0ctimers_fired\x18\x06 \x01(\x08\x12\x19\n\x11\x62\x65\x66ore_iterations\x18\x07 \x01(\x08\x42\x12\n\x10_next_completionB\r\n\x0b_next_timerB\x12\n\x10_next_submission\"f\n\x10\x43hangeJobRequest\x12\x0f\n\x07instant\x18\x01 \x01(\x03\x12\x0e\n\x06number\x18\x02 \x01(\x03\x12%\n\x06\x63hange\x18\x03 \x01(\x0e\x32\x15.cosched.v1.JobChange\x12\n\n\x02\x62y\x18\x04 \x01(\x03\"!\n\x11\x43hangeJobResponse\x12\x0c\n\x04\x64one\x18\x01 \x01(\x08\"\x13\n\x11GetResultsRequest\"\xed\x01\n\x12GetResultsResponse\x12#\n\x04jobs\x18\x01 \x03(\x0b\x32\x15.cosched.v1.JobResult\x12\x10\n\x08releases\x18\x02 \x01(\x03\x12/\n\x0b\x61llocations\x18\x03 \x03(\x0b\x32\x1a.cosched.v1.PastAllocation\x12:\n\x06\x63ounts\x18\x05 \x03(\x0b\x32*.cosched.v1.GetResultsResponse.CountsEntry\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01J\x04\x08\x04\x10\x05\"\xaa\x01\n\x0ePastAllocation\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x12\n\nallocation\x18\x02 \x01(\x03\x12\r\n\x05nodes\x18\x03 \x01(\x03\x12\r\n\x05start\x18\x04 \x01(\x03\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x03\x12(\n\x05\x65nded\x18\x06 \x01(\x0e\x32\x19.cosched.v1.AllocationEnd\x12\r\n\x05where\x18\x07 \x01(\t\x12\x10\n\x08resource\x18\x08 \x01(\t\"\xa0\x02\n\tJobResult\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12#\n\x05state\x18\x02 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x12\n\x05ready\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\x05start\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x10\n\x03\x65nd\x18\x05 \x01(\x03H\x02\x88\x01\x01\x12\r\n\x05holds\x18\x06 \x01(\x03\x12\x0e\n\x06yields\x18\x07 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x08 \x01(\x03\x12\x17\n\nhold_start\x18\t \x01(\x03H\x03\x88\x01\x01\x12\x17\n\nlast_start\x18\n \x01(\x03H\x04\x88\x01\x01\x42\x08\n\x06_readyB\x08\n\x06_startB\x06\n\x04_endB\r\n\x0b_hold_startB\r\n\x0b_last_start*\x95\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11PHASE_COMPLETIONS\x10\x01\x12\x10\n\x0cPHASE_TIMERS\x10\x02\x12\x15\n\x11PHASE_SUBMISSIONS\x10\x03\x12\x14\n\x10PHASE_ITERATIONS\x10\x04\x12\x0f\n\x0bPHASE_SLOTS\x10\x05\x12\x0e\n\nPHASE_NEWS\x10\x06*\xc6\x01\n\tJobChange\x12\x1a\n\x16JOB_CHANGE_UNSPECIFIED\x10\x00\x12\x18\n\x14JOB_CHANGE_CANCELLED\x10\x01\x12!\n\x1dJOB_CHANGE_CANCELLED_FOR_GOOD\x10\x02\x12\x15\n\x11JOB_CHANGE_FAILED\x10\x03\x12\x17\n\x13JOB_CHANGE_REQUEUED\x10\x04\x12\x17\n\x13JOB_CHANGE_UNLINKED\x10\x05\x12\x17\n\x13JOB_CHANGE_REPLACED\x10\x06*\xbc\x01\n\rAllocationEnd\x12\x1e\n\x1a\x41LLOCATION_END_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41LLOCATION_END_COMPLETED\x10\x01\x12\x1a\n\x16\x41LLOCATION_END_RESIZED\x10\x02\x12\x1b\n\x17\x41LLOCATION_END_REQUEUED\x10\x03\x12\x18\n\x14\x41LLOCATION_END_LASTS\x10\x04\x12\x1a\n\x16\x41LLOCATION_END_STOPPED\x10\x05\x32\xec\x01\n\rReplayService\x12\x42\n\x07\x41\x64vance\x12\x1a.cosched.v1.AdvanceRequest\x1a\x1b.cosched.v1.AdvanceResponse\x12H\n\tChangeJob\x12\x1c.cosched.v1.ChangeJobRequest\x1a\x1d.cosched.v1.ChangeJobResponse\x12M\n\nGetResults\x12\x1d.cosched.v1.GetResultsRequest\x1a\x1e.cosched.v1.GetResultsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63osched/v1/replay.proto\x12\ncosched.v1\x1a\x14\x63osched/v1/job.proto\"S\n\x0e\x41\x64vanceRequest\x12\x0f\n\x07instant\x18\x01 \x01(\x03\x12!\n\x06phases\x18\x02 \x03(\x0e\x32\x11.cosched.v1.Phase\x12\r\n\x05until\x18\x03 \x01(\x03\"\xf8\x01\n\x0f\x41\x64vanceResponse\x12\x1c\n\x0fnext_completion\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nnext_timer\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1c\n\x0fnext_submission\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\x0f\x63hanged_domains\x18\x04 \x03(\t\x12\x0f\n\x07instant\x18\x05 \x01(\x03\x12\x14\n\x0ctimers_fired\x18\x06 \x01(\x08\x12\x19\n\x11\x62\x65\x66ore_iterations\x18\x07 \x01(\x08\x42\x12\n\x10_next_completionB\r\n\x0b_next_timerB\x12\n\x10_next_submission\"f\n\x10\x43hangeJobRequest\x12\x0f\n\x07instant\x18\x01 \x01(\x03\x12\x0e\n\x06number\x18\x02 \x01(\x03\x12%\n\x06\x63hange\x18\x03 \x01(\x0e\x32\x15.cosched.v1.JobChange\x12\n\n\x02\x62y\x18\x04 \x01(\x03\"!\n\x11\x43hangeJobResponse\x12\x0c\n\x04\x64one\x18\x01 \x01(\x08\"\x7f\n\x13\x43hangeDomainRequest\x12\x0f\n\x07instant\x18\x01 \x01(\x03\x12(\n\x06\x63hange\x18\x02 \x01(\x0e\x32\x18.cosched.v1.DomainChange\x12\r\n\x05nodes\x18\x03 \x01(\x03\x12\x0e\n\x06scheme\x18\x04 \x01(\t\x12\x0e\n\x06\x64omain\x18\x05 \x01(\t\"\x16\n\x14\x43hangeDomainResponse\"\x13\n\x11GetResultsRequest\"\xfd\x01\n\x12GetResultsResponse\x12#\n\x04jobs\x18\x01 \x03(\x0b\x32\x15.cosched.v1.JobResult\x12\x10\n\x08releases\x18\x02 \x01(\x03\x12/\n\x0b\x61llocations\x18\x03 \x03(\x0b\x32\x1a.cosched.v1.PastAllocation\x12:\n\x06\x63ounts\x18\x05 \x03(\x0b\x32*.cosched.v1.GetResultsResponse.CountsEntry\x12\x0e\n\x06\x65vents\x18\x06 \x03(\t\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01J\x04\x08\x04\x10\x05\"\xaa\x01\n\x0ePastAllocation\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x12\n\nallocation\x18\x02 \x01(\x03\x12\r\n\x05nodes\x18\x03 \x01(\x03\x12\r\n\x05start\x18\x04 \x01(\x03\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x03\x12(\n\x05\x65nded\x18\x06 \x01(\x0e\x32\x19.cosched.v1.AllocationEnd\x12\r\n\x05where\x18\x07 \x01(\t\x12\x10\n\x08resource\x18\x08 \x01(\t\"\xa0\x02\n\tJobResult\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12#\n\x05state\x18\x02 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x12\n\x05ready\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\x05start\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x10\n\x03\x65nd\x18\x05 \x01(\x03H\x02\x88\x01\x01\x12\r\n\x05holds\x18\x06 \x01(\x03\x12\x0e\n\x06yields\x18\x07 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x08 \x01(\x03\x12\x17\n\nhold_start\x18\t \x01(\x03H\x03\x88\x01\x01\x12\x17\n\nlast_start\x18\n \x01(\x03H\x04\x88\x01\x01\x42\x08\n\x06_readyB\x08\n\x06_startB\x06\n\x04_endB\r\n\x0b_hold_startB\r\n\x0b_last_start*\x95\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11PHASE_COMPLETIONS\x10\x01\x12\x10\n\x0cPHASE_TIMERS\x10\x02\x12\x15\n\x11PHASE_SUBMISSIONS\x10\x03\x12\x14\n\x10PHASE_ITERATIONS\x10\x04\x12\x0f\n\x0bPHASE_SLOTS\x10\x05\x12\x0e\n\nPHASE_NEWS\x10\x06*\xc6\x01\n\tJobChange\x12\x1a\n\x16JOB_CHANGE_UNSPECIFIED\x10\x00\x12\x18\n\x14JOB_CHANGE_CANCELLED\x10\x01\x12!\n\x1dJOB_CHANGE_CANCELLED_FOR_GOOD\x10\x02\x12\x15\n\x11JOB_CHANGE_FAILED\x10\x03\x12\x17\n\x13JOB_CHANGE_REQUEUED\x10\x04\x12\x17\n\x13JOB_CHANGE_UNLINKED\x10\x05\x12\x17\n\x13JOB_CHANGE_REPLACED\x10\x06*\xda\x01\n\x0c\x44omainChange\x12\x1d\n\x19\x44OMAIN_CHANGE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44OMAIN_CHANGE_DRAINED\x10\x01\x12\x16\n\x12\x44OMAIN_CHANGE_DOWN\x10\x02\x12\x14\n\x10\x44OMAIN_CHANGE_UP\x10\x03\x12\x18\n\x14\x44OMAIN_CHANGE_SCHEME\x10\x04\x12\x15\n\x11\x44OMAIN_CHANGE_CUT\x10\x05\x12\x18\n\x14\x44OMAIN_CHANGE_MENDED\x10\x06\x12\x17\n\x13\x44OMAIN_CHANGE_THERE\x10\x07*\xbc\x01\n\rAllocationEnd\x12\x1e\n\x1a\x41LLOCATION_END_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41LLOCATION_END_COMPLETED\x10\x01\x12\x1a\n\x16\x41LLOCATION_END_RESIZED\x10\x02\x12\x1b\n\x17\x41LLOCATION_END_REQUEUED\x10\x03\x12\x18\n\x14\x41LLOCATION_END_LASTS\x10\x04\x12\x1a\n\x16\x41LLOCATION_END_STOPPED\x10\x05\x32\xbf\x02\n\rReplayService\x12\x42\n\x07\x41\x64vance\x12\x1a.cosched.v1.AdvanceRequest\x1a\x1b.cosched.v1.AdvanceResponse\x12H\n\tChangeJob\x12\x1c.cosched.v1.ChangeJobRequest\x1a\x1d.cosched.v1.ChangeJobResponse\x12Q\n\x0c\x43hangeDomain\x12\x1f.cosched.v1.ChangeDomainRequest\x1a .cosched.v1.ChangeDomainResponse\x12M\n\nGetResults\x12\x1d.cosched.v1.GetResultsRequest\x1a\x1e.cosched.v1.GetResultsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,12 +34,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._loaded_options = None
   _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._serialized_options = b'8\001'
-  _globals['_PHASE']._serialized_start=1262
-  _globals['_PHASE']._serialized_end=1411
-  _globals['_JOBCHANGE']._serialized_start=1414
-  _globals['_JOBCHANGE']._serialized_end=1612
-  _globals['_ALLOCATIONEND']._serialized_start=1615
-  _globals['_ALLOCATIONEND']._serialized_end=1803
+  _globals['_PHASE']._serialized_start=1431
+  _globals['_PHASE']._serialized_end=1580
+  _globals['_JOBCHANGE']._serialized_start=1583
+  _globals['_JOBCHANGE']._serialized_end=1781
+  _globals['_DOMAINCHANGE']._serialized_start=1784
+  _globals['_DOMAINCHANGE']._serialized_end=2002
+  _globals['_ALLOCATIONEND']._serialized_start=2005
+  _globals['_ALLOCATIONEND']._serialized_end=2193
   _globals['_ADVANCEREQUEST']._serialized_start=61
   _globals['_ADVANCEREQUEST']._serialized_end=144
   _globals['_ADVANCERESPONSE']._serialized_start=147
@@ -48,16 +50,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHANGEJOBREQUEST']._serialized_end=499
   _globals['_CHANGEJOBRESPONSE']._serialized_start=501
   _globals['_CHANGEJOBRESPONSE']._serialized_end=534
-  _globals['_GETRESULTSREQUEST']._serialized_start=536
-  _globals['_GETRESULTSREQUEST']._serialized_end=555
-  _globals['_GETRESULTSRESPONSE']._serialized_start=558
-  _globals['_GETRESULTSRESPONSE']._serialized_end=795
-  _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._serialized_start=744
-  _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._serialized_end=789
-  _globals['_PASTALLOCATION']._serialized_start=798
-  _globals['_PASTALLOCATION']._serialized_end=968
-  _globals['_JOBRESULT']._serialized_start=971
-  _globals['_JOBRESULT']._serialized_end=1259
-  _globals['_REPLAYSERVICE']._serialized_start=1806
-  _globals['_REPLAYSERVICE']._serialized_end=2042
+  _globals['_CHANGEDOMAINREQUEST']._serialized_start=536
+  _globals['_CHANGEDOMAINREQUEST']._serialized_end=663
+  _globals['_CHANGEDOMAINRESPONSE']._serialized_start=665
+  _globals['_CHANGEDOMAINRESPONSE']._serialized_end=687
+  _globals['_GETRESULTSREQUEST']._serialized_start=689
+  _globals['_GETRESULTSREQUEST']._serialized_end=708
+  _globals['_GETRESULTSRESPONSE']._serialized_start=711
+  _globals['_GETRESULTSRESPONSE']._serialized_end=964
+  _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._serialized_start=913
+  _globals['_GETRESULTSRESPONSE_COUNTSENTRY']._serialized_end=958
+  _globals['_PASTALLOCATION']._serialized_start=967
+  _globals['_PASTALLOCATION']._serialized_end=1137
+  _globals['_JOBRESULT']._serialized_start=1140
+  _globals['_JOBRESULT']._serialized_end=1428
+  _globals['_REPLAYSERVICE']._serialized_start=2196
+  _globals['_REPLAYSERVICE']._serialized_end=2515
 # @@protoc_insertion_point(module_scope)

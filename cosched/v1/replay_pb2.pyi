@@ -28,6 +28,17 @@ class JobChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_CHANGE_UNLINKED: _ClassVar[JobChange]
     JOB_CHANGE_REPLACED: _ClassVar[JobChange]
 
+class DomainChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DOMAIN_CHANGE_UNSPECIFIED: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_DRAINED: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_DOWN: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_UP: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_SCHEME: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_CUT: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_MENDED: _ClassVar[DomainChange]
+    DOMAIN_CHANGE_THERE: _ClassVar[DomainChange]
+
 class AllocationEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ALLOCATION_END_UNSPECIFIED: _ClassVar[AllocationEnd]
@@ -50,6 +61,14 @@ JOB_CHANGE_FAILED: JobChange
 JOB_CHANGE_REQUEUED: JobChange
 JOB_CHANGE_UNLINKED: JobChange
 JOB_CHANGE_REPLACED: JobChange
+DOMAIN_CHANGE_UNSPECIFIED: DomainChange
+DOMAIN_CHANGE_DRAINED: DomainChange
+DOMAIN_CHANGE_DOWN: DomainChange
+DOMAIN_CHANGE_UP: DomainChange
+DOMAIN_CHANGE_SCHEME: DomainChange
+DOMAIN_CHANGE_CUT: DomainChange
+DOMAIN_CHANGE_MENDED: DomainChange
+DOMAIN_CHANGE_THERE: DomainChange
 ALLOCATION_END_UNSPECIFIED: AllocationEnd
 ALLOCATION_END_COMPLETED: AllocationEnd
 ALLOCATION_END_RESIZED: AllocationEnd
@@ -103,12 +122,30 @@ class ChangeJobResponse(_message.Message):
     done: bool
     def __init__(self, done: _Optional[bool] = ...) -> None: ...
 
+class ChangeDomainRequest(_message.Message):
+    __slots__ = ("instant", "change", "nodes", "scheme", "domain")
+    INSTANT_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    SCHEME_FIELD_NUMBER: _ClassVar[int]
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    instant: int
+    change: DomainChange
+    nodes: int
+    scheme: str
+    domain: str
+    def __init__(self, instant: _Optional[int] = ..., change: _Optional[_Union[DomainChange, str]] = ..., nodes: _Optional[int] = ..., scheme: _Optional[str] = ..., domain: _Optional[str] = ...) -> None: ...
+
+class ChangeDomainResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class GetResultsRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class GetResultsResponse(_message.Message):
-    __slots__ = ("jobs", "releases", "allocations", "counts")
+    __slots__ = ("jobs", "releases", "allocations", "counts", "events")
     class CountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -120,11 +157,13 @@ class GetResultsResponse(_message.Message):
     RELEASES_FIELD_NUMBER: _ClassVar[int]
     ALLOCATIONS_FIELD_NUMBER: _ClassVar[int]
     COUNTS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
     jobs: _containers.RepeatedCompositeFieldContainer[JobResult]
     releases: int
     allocations: _containers.RepeatedCompositeFieldContainer[PastAllocation]
     counts: _containers.ScalarMap[str, int]
-    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    events: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., counts: _Optional[_Mapping[str, int]] = ..., events: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PastAllocation(_message.Message):
     __slots__ = ("number", "allocation", "nodes", "start", "end", "ended", "where", "resource")

@@ -45,6 +45,11 @@ class ReplayServiceStub:
                 request_serializer=cosched_dot_v1_dot_replay__pb2.ChangeJobRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_replay__pb2.ChangeJobResponse.FromString,
                 _registered_method=True)
+        self.ChangeDomain = channel.unary_unary(
+                '/cosched.v1.ReplayService/ChangeDomain',
+                request_serializer=cosched_dot_v1_dot_replay__pb2.ChangeDomainRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_replay__pb2.ChangeDomainResponse.FromString,
+                _registered_method=True)
         self.GetResults = channel.unary_stream(
                 '/cosched.v1.ReplayService/GetResults',
                 request_serializer=cosched_dot_v1_dot_replay__pb2.GetResultsRequest.SerializeToString,
@@ -71,6 +76,13 @@ class ReplayServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ChangeDomain(self, request, context):
+        """Something happens to this domain, or to its link to another one, that is not in the trace.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetResults(self, request, context):
         """The results of all jobs submitted so far, in the order of the trace, in pages.
         """
@@ -90,6 +102,11 @@ def add_ReplayServiceServicer_to_server(servicer, server):
                     servicer.ChangeJob,
                     request_deserializer=cosched_dot_v1_dot_replay__pb2.ChangeJobRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_replay__pb2.ChangeJobResponse.SerializeToString,
+            ),
+            'ChangeDomain': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangeDomain,
+                    request_deserializer=cosched_dot_v1_dot_replay__pb2.ChangeDomainRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_replay__pb2.ChangeDomainResponse.SerializeToString,
             ),
             'GetResults': grpc.unary_stream_rpc_method_handler(
                     servicer.GetResults,
@@ -152,6 +169,33 @@ class ReplayService:
             '/cosched.v1.ReplayService/ChangeJob',
             cosched_dot_v1_dot_replay__pb2.ChangeJobRequest.SerializeToString,
             cosched_dot_v1_dot_replay__pb2.ChangeJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangeDomain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.ReplayService/ChangeDomain',
+            cosched_dot_v1_dot_replay__pb2.ChangeDomainRequest.SerializeToString,
+            cosched_dot_v1_dot_replay__pb2.ChangeDomainResponse.FromString,
             options,
             channel_credentials,
             insecure,

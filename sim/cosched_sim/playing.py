@@ -52,7 +52,7 @@ class Run:
         self._alone: dict[str, PlayedAlone] = {
             setup.name: setup.kind.alone(setup.cluster, setup.jobs)
             for setup in others.values()
-            if _is_alone(setup, pairing, script)
+            if is_alone(setup, pairing, script)
         }
         cores = others.keys() - self._alone.keys()
         self._players: list[Player] = []
@@ -133,13 +133,14 @@ def warm_up(
     """Compile or load the kernels that a run needs, but for those of any batch domain; return the seconds that took."""
     seconds = prepare_for([setup for setup in setups if setup.kind is BATCH], say)
     for setup in setups:
-        kind, alone = setup.kind, _is_alone(setup, pairing, script or NoScript())
+        kind, alone = setup.kind, is_alone(setup, pairing, script or NoScript())
         for name in kind.needed(setup.cluster, alone=alone) if kind is not BATCH else ():
             seconds += prepare_kernels(kind.kernels()[name], say, name)
     return seconds
 
 
-def _is_alone(setup: DomainSetup, pairing: Pairing, script: Script) -> bool:
+def is_alone(setup: DomainSetup, pairing: Pairing, script: Script) -> bool:
+    """Return whether a domain is played by itself: nobody has a mate, and no script changes it."""
     undisturbed = not len(pairing) and script.of([setup.name]).next() == NEVER
     return undisturbed and setup.kind.plays_traces(setup.cluster)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cosched.core.job import JobState
@@ -29,17 +30,20 @@ class StoryLog:
         return sorted(events, key=lambda event: event["time"])
 
 
-def _unpaired(world: World, index: int) -> list[dict[str, Any]]:
+def _unpaired(world: World, index: int) -> Iterator[dict[str, Any]]:
     domain, first = world.domains[index], world.first[index]
-    events = []
     for row, job_id in enumerate(domain.workload.job_id.tolist()):
         record = world.tables.jobs[first + row]
-        if record["paired"]:
-            continue
-        place = {"domain": domain.name, "job": str(job_id)}
-        events.append({"time": int(record["submit"]), **place, "event": What.SUBMITTED})
-        if record["start"] != UNKNOWN:
-            events.append({"time": int(record["start"]), **place, "event": What.STARTED})
-        if record["end"] != UNKNOWN:
-            events.append({"time": int(record["end"]), **place, "event": ENDED[JobState(int(record["state"]))]})
-    return events
+        if not record["paired"]:
+            submit, start, end, state = (int(record[column]) for column in ("submit", "start", "end", "state"))
+            yield from of_unpaired(domain.name, str(job_id), submit, start, end, JobState(state))
+
+
+def of_unpaired(domain: str, job: str, submit: int, start: int, end: int, state: JobState) -> Iterator[dict[str, Any]]:
+    """Yield the events of a job without mates; instants may be UNKNOWN."""
+    place = {"domain": domain, "job": job}
+    yield {"time": submit, **place, "event": What.SUBMITTED}
+    if start != UNKNOWN:
+        yield {"time": start, **place, "event": What.STARTED}
+    if end != UNKNOWN:
+        yield {"time": end, **place, "event": ENDED[state]}

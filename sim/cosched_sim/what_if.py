@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol
 
-from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, EndedBy
 from cosched.core.scheduling.primitives.tables import NEVER
-from cosched.core.settings import Scheme
-from cosched_sim.holds_and_yields import HoldEnd
 from cosched_sim.script import OF_JOBS, Action, ScriptedEvent
-from cosched_sim.world import World
 
 
 class Stage(Protocol):
@@ -35,6 +30,13 @@ class Stage(Protocol):
 
     def replace(self, name: Domain, job: int, new: int) -> bool:
         """Have another job, which has no mate and has not started, take the place of one that has never run."""
+
+
+class DomainStage(Stage, Protocol):
+    """One whose domains have batch schedulers."""
+
+    def change_domain(self, event: ScriptedEvent) -> None:
+        """Carry out what a script does to a whole domain, or to its link to another one."""
 
 
 class WhatIf:
@@ -70,12 +72,12 @@ class WhatIf:
         return self._events[self._done].time if self._done < len(self._events) else NEVER
 
     def fire(self, stage: Any, now: int) -> None:
-        """Carry out the events of this instant: on a Stage, or a World if they are not about jobs."""
+        """Carry out the events of this instant: on a Stage, or a DomainStage if they are not about jobs."""
         while self.next() == now:
             event = self._events[self._done]
             self._done += 1
             if event.action not in OF_JOBS:
-                CARRY_OUT[event.action](stage, stage.index[event.domain], event)
+                stage.change_domain(event)
             elif self._is_taken(event) or not DO_TO_JOB[event.action](stage, event):
                 self.in_vain.append(event)
             elif event.action is Action.REPLACE:
@@ -86,9 +88,6 @@ class WhatIf:
         return event.action is Action.REPLACE and any(
             event.domain == past.domain and (event.row == past.row or event.new == past.new) for past in self.replaced
         )
-
-
-# To a job
 
 
 def _cancel(stage: Stage, event: ScriptedEvent) -> bool:
@@ -102,53 +101,4 @@ DO_TO_JOB: dict[Action, Callable[[Stage, ScriptedEvent], bool]] = {
     Action.REQUEUE: lambda stage, event: stage.requeue(event.domain, event.row),
     Action.UNLINK: lambda stage, event: stage.unlink(event.domain, event.row),
     Action.REPLACE: lambda stage, event: stage.replace(event.domain, event.row, event.new),
-}
-
-
-# To a domain
-
-
-def _drain(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.clusters[domain].drain(event.nodes)
-
-
-def _down(world: World, domain: int, event: ScriptedEvent) -> None:
-    cluster = world.clusters[domain]
-    cluster.drain(event.nodes)
-    for row in cluster.occupants() if cluster.draining else ():
-        if cluster.draining == 0:
-            break
-        state = cluster.lose(row, world.now)
-        if row in world.job_id:
-            job = world.job_id[row]
-            world.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
-            world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
-
-
-def _up(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.clusters[domain].bring_back(event.nodes)
-
-
-def _switch_scheme(world: World, domain: int, event: ScriptedEvent) -> None:
-    coscheduler = world.coschedulers[domain]
-    coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
-    world.note_paired()
-    world.clusters[domain].reschedule()
-
-
-def _cut(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.cut_link(domain, world.index[event.peer])
-
-
-def _mend(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.mend_link(domain, world.index[event.peer])
-
-
-CARRY_OUT: dict[Action, Callable[[World, int, ScriptedEvent], None]] = {
-    Action.DRAIN: _drain,
-    Action.DOWN: _down,
-    Action.UP: _up,
-    Action.SCHEME: _switch_scheme,
-    Action.CUT: _cut,
-    Action.MEND: _mend,
 }

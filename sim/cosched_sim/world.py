@@ -337,10 +337,6 @@ class World:
         timers = self.timers.next()  # instants are whole here
         return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]
 
-    def fire_script(self) -> None:
-        """Carry out the script's events of this instant: before any domain's timers."""
-        self.script.fire(self, self.now)
-
     def fire_timers(self) -> None:
         """Fire the timers, in the order in which they were set."""
         self._fire(of_slots=False)

@@ -129,6 +129,22 @@ def test_a_wrong_change_of_a_job_changes_nothing(stub, told, change, field):
     assert list(stub.GetResults(wire.GetResultsRequest())) == []
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"instant": 6, "change": wire.DOMAIN_CHANGE_DOWN, "nodes": 1}, "instant"),
+        ({"instant": 5, "nodes": 1}, "change"),
+        ({"instant": 5, "change": wire.DOMAIN_CHANGE_DOWN}, "nodes"),
+        ({"instant": 5, "change": wire.DOMAIN_CHANGE_CUT, "domain": "b"}, "domain"),
+        ({"instant": 5, "change": wire.DOMAIN_CHANGE_SCHEME, "domain": "a", "scheme": "meet"}, "scheme"),
+    ],
+)
+def test_a_wrong_change_of_a_domain_changes_nothing(stub, told, change, field):
+    told.tell(5)
+    request = wire.ChangeDomainRequest(**change)
+    assert refusal(stub.ChangeDomain, request) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
+
+
 def test_a_job_is_changed_before_it_is_submitted_and_as_it_runs(stub, told):
     told.tell(5)
     assert stub.ChangeJob(wire.ChangeJobRequest(instant=5, number=2, change=wire.JOB_CHANGE_CANCELLED)).done
@@ -160,6 +176,7 @@ def test_only_operators_lead(loop, service):
         others = ReplayServiceStub(channel)
         assert refusal(others.Advance, wire.AdvanceRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
         assert refusal(others.ChangeJob, wire.ChangeJobRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
+        assert refusal(others.ChangeDomain, wire.ChangeDomainRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
         assert refusal(others.GetResults, wire.GetResultsRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
     loop.run(server.stop(None))
 

@@ -62,6 +62,7 @@ async def opened(manager: ReplayManager, *jobs: str) -> ReplayManager:
         ({"time": ""}, "time", "missing: which file?"),
         ({"time": "nowhere"}, "time", "cannot be used"),
         ({"time": "t.csv", "off": "b"}, "off", "must be a list of names"),
+        ({"events": 1}, "events", "must be true or false"),
         ({"clock": "real"}, "start", "missing: when is time 0"),
         (real(start="soon"), "start", "is not an instant such as"),
         (real(start=datetime(2026, 1, 1)), "start", "with a time zone"),
@@ -121,7 +122,8 @@ async def test_jobs_are_those_that_fit_in_order_with_their_mates(make, tmp_path)
         (1, "y", 0, 1, 10, 10),
         (2, "x", 5, 2, 30, 20),
     ]
-    assert [(j.named, j.alone) for j in manager.jobs] == [(named_mate("b", "4"), False), (named_mate("c", "2"), True)]
+    assert [j.named for j in manager.jobs] == [named_mate("b", "4"), named_mate("c", "2")]
+    assert manager.off == {"c"}
 
 
 def test_users_submit_nothing(make):

@@ -55,7 +55,7 @@ class OpenIteration:
         self._iterations = 0
         self.kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
         self.have_changed: dict[JobId, None] = {}  # see `note`; in order
-        self._ask_again: set[JobId] = set()  # jobs that held, and are ready again
+        self._ask_again: set[JobId] = set()  # jobs that held, and are ready again, or are so at their slots
 
     def copy(self, scheduler: Iterating, jobs: Marked) -> OpenIteration:
         """Return the same once more, for a copy of the scheduler."""
@@ -107,7 +107,7 @@ class OpenIteration:
             self.reschedule()
 
     def ask_again(self, job: JobId) -> None:
-        """Note that a job that holds is ready again: no iteration waits for its answer."""
+        """Note that a job is ready again that holds, or is ready at its slot: no iteration waits for its answer."""
         self._ask_again.add(job)
 
     def forget(self, job: JobId) -> None:

@@ -224,6 +224,24 @@ def planning(scheduler: object) -> Meeting | None:
     return meeting if able and isinstance(meeting, Meeting) else None
 
 
+@runtime_checkable
+class LosesNodes(Protocol):
+    """One whose nodes can leave service and come back, by the script of a replay. Nothing of it outlives a restart."""
+
+    def drain(self, nodes: int) -> None:
+        """Take so many nodes out of service as they become free."""
+
+    @property
+    def draining(self) -> int:
+        """Nodes that are to leave service and are still occupied."""
+
+    def lose(self, job: JobId, now: int) -> None:
+        """The nodes of a job that holds are gone: it is queued again."""
+
+    def bring_back(self, nodes: int) -> None:
+        """Take so many nodes into service again, as many as are out of it."""
+
+
 class OpenScheduler(Scheduler, Protocol):
     """The scheduler of a live domain, whose jobs come and go. `SchedulerBase` has what most need not say."""
 

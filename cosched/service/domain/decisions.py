@@ -73,6 +73,16 @@ class Decisions:
         self._follow = self._table()
         self.giving_back: set[JobId] = set()  # the manager was told to take these jobs' nodes, and is at it
 
+    def tell_too(self, kind: type, note: Callable[[Any], None]) -> None:
+        """Have `note` told, too, of each change of this kind."""
+        follow = self._follow[kind]
+
+        def both(change: Any) -> None:
+            note(change)
+            follow(change)
+
+        self._follow[kind] = both
+
     # The course of a turn
 
     def begin(self) -> None:

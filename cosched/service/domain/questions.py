@@ -46,6 +46,7 @@ class Questions:
         self._turns = turns
         self._store = store
         self.late_answers = LateAnswers()
+        self.all_in_turns = False  # also those that change nothing, which only a replay's story needs
         self.hears: Callable[[Domain, TellMember], None] = lambda *_: None  # of a job here
 
     def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
@@ -59,7 +60,7 @@ class Questions:
         reply: Reply | None = None
         if isinstance(request, GetMember) and not self._records.scheduler.capabilities.groups:
             reply = no_pair(MateProblem.NO_GROUPS)
-        elif not self._turns.problem:
+        elif not self._turns.problem and not self.all_in_turns:
             reply = self._core.incoming.known(peer, request)
         if reply is None:
             reply = self._told(asked, audit)

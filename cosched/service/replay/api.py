@@ -10,6 +10,7 @@ import grpc
 from cosched.core.job import JobState
 from cosched.service.api.answering import Context, answered
 from cosched.service.replay.pace import ALL, Lockstep
+from cosched.service.replay.scripted_domain import DomainChange
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal, abort
@@ -33,8 +34,8 @@ class ReplayApi(ReplayServiceServicer):
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         self._check_caller(context)
         phases = list(request.phases)
-        if phases and request.instant != self.domain.clock.now():
-            raise FieldError("instant", "is not the instant that is told")
+        if phases:
+            self._check_instant(request.instant)
         if phases not in ([wire.PHASE_NEWS], [phase for phase in ALL if phase in phases]):
             raise FieldError("phases", "are not in their order, each once, or NEWS by itself")
         if request.until and {*phases, wire.PHASE_SLOTS} != set(ALL):
@@ -53,9 +54,16 @@ class ReplayApi(ReplayServiceServicer):
     @answered
     async def ChangeJob(self, request: wire.ChangeJobRequest, context: Context) -> wire.ChangeJobResponse:
         self._check_caller(context)
-        if request.instant != self.domain.clock.now():
-            raise FieldError("instant", "is not the instant that is told")
+        self._check_instant(request.instant)
         return wire.ChangeJobResponse(done=await self._lockstep.change(request.change, request.number, request.by))
+
+    @answered
+    async def ChangeDomain(self, request: wire.ChangeDomainRequest, context: Context) -> wire.ChangeDomainResponse:
+        self._check_caller(context)
+        self._check_instant(request.instant)
+        said = DomainChange(request.change, request.nodes, request.scheme, request.domain)
+        await self._lockstep.change_domain(said)
+        return wire.ChangeDomainResponse()
 
     async def GetResults(
         self,
@@ -71,6 +79,9 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(self._result, page), releases=releases)
             last = page[-1].id
+        events = self._lockstep.events
+        for first in range(0, len(events), PAGE):
+            yield wire.GetResultsResponse(events=events[first : first + PAGE], releases=releases)
         had = self._lockstep.allocations() or ()
         for first in range(0, len(had), PAGE):
             page_of = map(_allocation, had[first : first + PAGE])
@@ -91,6 +102,10 @@ class ReplayApi(ReplayServiceServicer):
             held_node_seconds=job.job.held_node_seconds,
             hold_start=job.job.held_since if job.state is JobState.HOLDING else None,
         )
+
+    def _check_instant(self, told: int) -> None:
+        if told != self.domain.clock.now():
+            raise FieldError("instant", "is not the instant that is told")
 
     def _check_caller(self, context: Context) -> None:
         caller = self._identify(context)

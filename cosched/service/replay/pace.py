@@ -13,6 +13,7 @@ from cosched.core.protocol import FOREVER, Domain
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.replay.paced_outside import CallNotes, PacedOutside
 from cosched.service.replay.scripted import ScriptedChanges
+from cosched.service.replay.scripted_domain import DomainChange, ScriptedDomain
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
@@ -25,7 +26,7 @@ from cosched.v1.replay_pb2 import (
     PHASE_TIMERS,
 )
 from cosched_adapters.launcher import PlayingLauncher
-from cosched_adapters.replay_time import SharedTime
+from cosched_adapters.replay_time import SharedTime, Step
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # but news; in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long
@@ -80,6 +81,7 @@ class Lockstep:
         calls: CallNotes,
         submissions: Submissions,
         scripted: ScriptedChanges,
+        scripted_domain: ScriptedDomain,
     ) -> None:
         self.domain = domain
         self._manager = manager
@@ -88,7 +90,7 @@ class Lockstep:
         self._timers = domain.policy.timers
         self._calls = calls
         self._submissions = submissions
-        self._scripted = scripted
+        self._scripted, self._scripted_domain = scripted, scripted_domain
         self._timers_fired = False
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
@@ -96,6 +98,7 @@ class Lockstep:
         self._timers_fired = self._before_iterations = False
         self._outside.changed.clear()  # as it was asked: who has asked tells that
         if PHASE_NEWS in phases:
+            self._time.begin(Step.LATER)
             await self._outside.news_comes()
             self._check_calls()
         else:
@@ -118,15 +121,30 @@ class Lockstep:
 
     async def change(self, change: int, job: int, by: int) -> bool:
         """Carry out a change of a script; return whether that could be done. Refusal, FieldError."""
+        self._time.begin(Step.SCRIPT)
         done = await self._scripted.carry_out(change, job, by)
+        await self._settle()
+        return done
+
+    async def change_domain(self, said: DomainChange) -> None:
+        """Carry out a change of a script. Refusal, FieldError."""
+        self._time.begin(Step.SCRIPT)
+        await self._scripted_domain.carry_out(said)
+        await self._settle()
+
+    async def _settle(self) -> None:
         await self._outside.settled()
         self._check_calls()
-        return done
 
     def allocations(self) -> list[tuple[Any, ...]] | None:
         """Return what jobs had until now, see PlayingLauncher; None if each had the same from its start to its end."""
         allocates = self.domain.scheduler.capabilities.allocates
         return self._manager.allocations(by_time=not allocates) if allocates or self._manager.requeues else None
+
+    @property
+    def events(self) -> Sequence[str]:
+        """What has happened, see PlayingLauncher."""
+        return self._manager.events
 
     def first_start(self, job: int) -> int | None:
         """Return when a job started, the first time if it was queued again."""
@@ -173,9 +191,12 @@ class Lockstep:
 
     async def _fire(self, *, of_slots: bool) -> None:
         """Fire the timers that are due, and wait for the answers that each needs."""
-        self._timers_fired = True
+        self._timers_fired, timers, step = True, self.domain.policy.timers, Step.SLOTS if of_slots else Step.TIMERS
+        self._time.begin(step, timers.first)
         while self.domain.due(of_slots=of_slots):
             await self._outside.settled()
+            if self._timers.next() == self.domain.clock.now():
+                self._time.begin(step, timers.first)
 
     def _submit(self, now: int) -> Refusal | None:
         """Submit the jobs of this instant; why one could not be recorded. What came before it in its turn stays."""
@@ -194,10 +215,14 @@ class Lockstep:
         refusal, iterates = None, PHASE_ITERATIONS in phases
         with self.domain.turns.take() as changes:
             if PHASE_COMPLETIONS in phases:
+                self._time.begin(Step.COMPLETIONS)
                 for job in self._manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
             if PHASE_SUBMISSIONS in phases:
+                self._time.begin(Step.SUBMISSIONS)
                 refusal = self._submit(now)
+            if iterates:
+                self._time.begin(Step.LATER)
             if iterates and self._outside.has_news(changes):
                 self._before_iterations, iterates = True, False
             if iterates and refusal is None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from cosched.core.effects import Call, SetTimer
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
+    Failure,
     Found,
     JobId,
     MateJobId,
@@ -25,15 +26,16 @@ from cosched.service.domain.changes import Cancel, Changes, Order, Preempt
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.outcomes import ASKING
 from cosched.service.peers.peers import CallError, PeerClients
-from cosched_adapters.launcher import PlayingLauncher
+from cosched_adapters.launcher import PlayingLauncher, Told
 from cosched_adapters.replay_time import SharedTime
 
 
 @dataclass(slots=True)
 class CallNotes:
-    """Whether a call has failed."""
+    """Whether a call has failed that should not, and which links a script has cut, so that calls fail."""
 
     problem: str = ""
+    cut: set[Domain] = field(default_factory=set)
 
 
 class NotingClients(PeerClients):
@@ -46,6 +48,8 @@ class NotingClients(PeerClients):
 
     async def call(self, peer: Domain, request: Request) -> Reply:
         """See PeerClients. That a peer has to ask first is an answer, as in a simulation."""
+        if peer in self._notes.cut:
+            raise CallError(Failure.UNREACHABLE, "the link is cut by the script")
         try:
             return await super().call(peer, request)
         except CallError as error:
@@ -69,17 +73,24 @@ class PacedOutside(ServiceOutside):
         self._time = time
         self._fresh: list[Call] = []  # of the last turn
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()  # by its number among that of all domains
+        self._last_call: Call | None = None  # of the present turn, but for news
+        self._before: dict[int, Call] = {}  # the call behind which news stands in its turn; by identities
+        self._behind: dict[int, list[Callable[[], None]]] = {}  # what is noted behind a call, by its identity
+        self._domain.decisions.tell_too(Call, self._note_call)
         self._changed_by_news: set[Domain] = set()  # since that was told last; this one if it has heard anything
 
     def call(self, call: Call) -> None:
         """See `turns.Outside`."""
-        if self._is_news(call):
-            self._note(partial(self._send, call))
-        else:
+        if not self._is_news(call):
             self._send(call)
+        elif (before := self._before.pop(id(call), None)) is not None:  # that may have news, too
+            self._behind.setdefault(id(before), []).append(partial(self._note, partial(self._send, call)))
+        else:
+            self._note(partial(self._send, call))
 
     def _send(self, call: Call) -> None:
         self._fresh.append(call)
+        self._last_call = None
 
     def order(self, order: Order) -> None:
         """See `turns.Outside`. Whoever waits for an answer waits for all that follows."""
@@ -116,6 +127,33 @@ class PacedOutside(ServiceOutside):
             await self.tasks.settled()
         if of_news:
             self._changed_by_news |= {self._domain.name, *self.changed}
+
+    # Events
+
+    def tell_all(self) -> None:
+        """From now on the manager notes what happens to jobs, in the order of a simulation."""
+        decisions, self._domain.policy.timers.number = self._domain.decisions, self._time.number
+        self._domain.questions.all_in_turns = True
+        for kind in get_args(Told):
+            decisions.tell_too(kind, self._note_change)
+
+    # The order of a turn
+
+    def _note_call(self, call: Call) -> None:
+        if not self._is_news(call):
+            self._last_call = call
+        elif self._last_call is not None:
+            self._before[id(call)] = self._last_call
+
+    def _note_change(self, change: Told) -> None:
+        """A change that stands behind a call in its turn comes after all that follows from that."""
+        group = self._domain.core.jobs[change.job].group
+        is_pair = group is not None and group.is_pair
+        note = partial(self._manager.noted, change, linked=group is not None, of_pair=is_pair)
+        if self._last_call is None:
+            note()
+        else:
+            self._behind.setdefault(id(self._last_call), []).append(note)
 
     # News
 
@@ -167,10 +205,15 @@ class PacedOutside(ServiceOutside):
             self.changed.add(call.peer)
         elif may_have_dropped_slot(call.request, reply):
             self.changed.update(self.instants.others(call.job))
-        return super()._received(call, sent, reply)
+        heard = super()._received(call, sent, reply)
+        if self._manager.tells and not isinstance(call.request, TellMember):
+            self._manager.called(call, heard)
+        return heard
 
     async def _carry_out(self) -> None:
         calls, self._fresh = self._fresh, []
         for call in calls:
             await self._call(call)
             await self._carry_out()
+            for note in self._behind.pop(id(call), ()):
+                note()

@@ -13,6 +13,7 @@ from cosched.service.peers.peers import PeerClients
 from cosched.service.replay.pace import Lockstep, RealPace
 from cosched.service.replay.paced_outside import CallNotes, NotingClients, PacedOutside
 from cosched.service.replay.scripted import ScriptedChanges
+from cosched.service.replay.scripted_domain import ScriptedDomain
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched_adapters.launcher import PlayingLauncher
@@ -28,7 +29,7 @@ class Replay:
         unknown = {peer for job in manager.jobs if job.named for peer in job.named.others} - set(peers)
         if unknown:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
-        self._manager = manager
+        self._manager, self._peers = manager, peers
         self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
         self.timers = Timers(Clock()) if manager.lockstep else Timers(self.clock, manager.time.speed)
         self._calls = CallNotes()
@@ -53,12 +54,16 @@ class Replay:
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
-        submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
+        manager, time = self._manager, self._manager.time
+        submissions = Submissions(domain, manager.jobs, manager.off)
         if self.paced:
             assert isinstance(time, SharedTime)
             assert isinstance(outside, PacedOutside)
-            scripted = ScriptedChanges(domain, self._manager, submissions, outside.settled)
-            self.lockstep = Lockstep(domain, self._manager, time, outside, self._calls, submissions, scripted)
+            if manager.tells:
+                outside.tell_all()
+            jobs = ScriptedChanges(domain, manager, submissions, outside.settled)
+            whole = ScriptedDomain(domain, submissions, self._calls, outside.settled, jobs.fail, self._peers)
+            self.lockstep = Lockstep(domain, manager, time, outside, self._calls, submissions, jobs, whole)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 

@@ -36,7 +36,7 @@ class ScriptedChanges:
         self._submissions = submissions
         self._settled = settled
         self._changes: Mapping[int, Callable[[JobId], bool]] = {
-            wire.JOB_CHANGE_FAILED: self._fail,
+            wire.JOB_CHANGE_FAILED: self.fail,
             wire.JOB_CHANGE_REQUEUED: self._requeue,
             wire.JOB_CHANGE_UNLINKED: self._unlink,
         }
@@ -77,7 +77,8 @@ class ScriptedChanges:
             self._end(job, JobState.CANCELLED, by)
         return True
 
-    def _fail(self, job: JobId) -> bool:
+    def fail(self, job: JobId) -> bool:
+        """Have a job fail, if it runs; only in a turn."""
         if not self._runs(job):
             return False
         self._end(job, JobState.FAILED)
@@ -94,7 +95,7 @@ class ScriptedChanges:
         self._manager.begins_anew(job)
         self._domain.queue_again(self._domain.jobs[job])
         self._domain.decisions.do([Requeued(job)])
-        self._submissions.count_alone(job)
+        self._submissions.count_paired(job)
         return True
 
     def _unlink(self, job: JobId) -> bool:
@@ -114,4 +115,5 @@ class ScriptedChanges:
         if known is not None:
             with self._domain.turns.take():
                 self._domain.decisions.feed(Linked(new, named))
+                self._submissions.count_paired(new)
         return True

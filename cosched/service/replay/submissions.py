@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import grpc
@@ -26,9 +26,11 @@ NOTHING = JobScript(b"", (), "/", {})
 class Submissions:
     """The jobs of a trace that are not submitted yet; a job's id is its number in the trace."""
 
-    def __init__(self, domain: LiveDomain, jobs: Sequence[TraceJob]) -> None:
+    def __init__(self, domain: LiveDomain, jobs: Sequence[TraceJob], off: Collection[Domain]) -> None:
+        """`off`: other domains that do not coschedule."""
         self._domain = domain
         self._jobs = jobs
+        self._off = set(off)
         self._done = domain.store.next_job_id() - 1
         self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
 
@@ -47,16 +49,20 @@ class Submissions:
         self._done += 1
         self._domain.admit(record)
         self._domain.enqueue(record)
-        self.count_alone(id)
+        self.count_paired(id)
 
     def admit(self, id: JobId) -> None:
         """Tell the domain's rules of a job before it is submitted; only in a turn. Refusal."""
         self._domain.admit(self._add(id))
 
-    def count_alone(self, id: JobId) -> None:
-        """Have the scheduler count a job as one without mates if their domains do not coschedule."""
-        if self._job(id).alone:
-            self._domain.scheduler.count_paired(id, False)
+    def count_paired(self, id: JobId) -> None:
+        """Have the scheduler count a job as one without mates if it has none, or their domains do not coschedule."""
+        paired = self._domain.policy.is_paired(id) and not self._off.issuperset(self.named(id).others)
+        self._domain.scheduler.count_paired(id, paired)
+
+    def note_off(self, peer: Domain, off: bool) -> None:
+        """Note whether another domain coschedules."""
+        (self._off.add if off else self._off.discard)(peer)
 
     def is_known(self, number: int) -> bool:
         """Return whether the trace has such a job."""

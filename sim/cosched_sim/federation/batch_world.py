@@ -14,6 +14,7 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import AT_DOMAIN, AT_ROW, NEVER, NOW, Tables
 from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results
+from cosched_sim.scripted_world import WorldStage
 from cosched_sim.workload.jobs import UNKNOWN
 from cosched_sim.world import World
 
@@ -28,6 +29,7 @@ class BatchWorld:
     def __init__(self, world: World) -> None:
         self.domains: Sequence[Domain] = list(world.index)
         self._world = world
+        self._stage = WorldStage(world)
         self._timers_fired = False
         self._tables = world.tables
         records = world.tables.domains[:-1]
@@ -38,7 +40,7 @@ class BatchWorld:
         self._go_through_submissions = partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted)
         self._phases: dict[Phase, Callable[[], None]] = {
             Phase.COMPLETIONS: partial(self._go_through, loop.COMPLETE, direct(loop.complete), world.ended),
-            Phase.SCRIPT: world.fire_script,
+            Phase.SCRIPT: self._fire_script,
             Phase.TIMERS: world.fire_timers,
             Phase.SLOTS: world.fire_slots,
             Phase.SUBMISSIONS: self._go_through_submissions,
@@ -103,7 +105,7 @@ class BatchWorld:
             if not self.has_jobs:
                 return self._advanced(before_timers=True)
             self._timers_fired = True
-            world.fire_script()
+            self._fire_script()
             world.fire_timers()
             world.fire_slots()
         if world.link.changed or world.link.untold:
@@ -113,6 +115,10 @@ class BatchWorld:
                 return self._advanced(last=None)
             self._enter(self._tables, world.now, loop.ITERATE)
         return None
+
+    def _fire_script(self) -> None:
+        """Carry out the script's events of this instant: before any domain's timers."""
+        self._world.script.fire(self._stage, self._world.now)
 
     def _advanced(self, *, last: int | None = -1, before_timers: bool = False) -> Advanced:
         self._enter(self._tables, self._world.now, loop.NEXT_INSTANT)

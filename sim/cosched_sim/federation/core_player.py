@@ -5,7 +5,7 @@ What happens to jobs without mates is told as that in the compiled world: when, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
@@ -28,7 +28,7 @@ from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results, 
 from cosched_sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched_sim.link import Link, Untold
 from cosched_sim.script import NoScript, Script
-from cosched_sim.telling import RESIZED, Story, told_of_call
+from cosched_sim.telling import RESIZED, Starts, Story, told_of_call
 from cosched_sim.workload.allocations import Runs
 from cosched_sim.workload.jobs import UNKNOWN
 
@@ -45,7 +45,9 @@ class CorePlayer:
         link: Link,
         story: Story | None = None,
         script: Script | None = None,
+        off: Collection[Domain] = (),
     ) -> None:
+        """`off`: other domains that do not coschedule."""
         self.domains = (name,)
         self.holds, self.yields = HoldLog(), YieldLog()
         self._name = name
@@ -53,7 +55,7 @@ class CorePlayer:
         self._core = Coscheduler(name, scheduler.nodes, coscheduling)
         self.scheduler = scheduler
         self._policy = MatesOnly(self._core, scheduler)
-        self._jobs = jobs
+        self._jobs, self._off = jobs, frozenset(off)
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._next_submission = jobs[0].submit if jobs else NEVER
@@ -62,7 +64,7 @@ class CorePlayer:
         self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
         self._runs = Runs()
         self._elastic = scheduler.capabilities.allocates  # or some job was resized, or queued again
-        self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
+        self._starts = Starts()
         self._started: dict[JobId, int] = {}  # when first
         self._restarts: dict[int, int] = {}  # when last, by row, of jobs that were queued again, but not by preemption
         self._ended: dict[JobId, int] = {}  # when
@@ -173,7 +175,8 @@ class CorePlayer:
             self._do_all(changes)
 
     def _known(self, job: TraceJob) -> ClusterJob:
-        paired = job.name in self._core.jobs and self._policy.is_paired(job.name) and not job.alone
+        paired = job.name in self._core.jobs and self._policy.is_paired(job.name)
+        paired = paired and not self._off.issuperset(self._names(job).others)
         return ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
 
     def _iterate(self) -> None:
@@ -345,14 +348,9 @@ class CorePlayer:
             self._tell(record.job, what, self._detail(record))
 
     def _tell_start(self, half: Record | Start) -> None:
-        """Tell that a job starts, once both are known: why, and on what. A try tells the latter first."""
-        other = self._starting.pop(half.job, None)
-        if other is None:
-            self._starting[half.job] = half
+        if (both := self._starts.both(half)) is None:
             return
-        record, start = (half, other) if type(half) is Record else (other, half)
-        assert isinstance(record, Record)
-        assert isinstance(start, Start)
+        record, start = both
         allocation = start.allocation if self.scheduler.capabilities.other_sizes else None
         nodes = {} if allocation is None else {"nodes": allocation.nodes}
         self._tell(record.job, record.what, {**self._detail(record), **nodes})

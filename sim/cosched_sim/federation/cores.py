@@ -33,8 +33,8 @@ def core_players(
 
     def playing(setup: DomainSetup, named: Mapping[int, Named]) -> Player:
         work, kind = setup.workload, setup.kind
-        jobs = trace_jobs(work, named, off, columns=kind.each(setup.jobs, len(work)))
+        jobs = trace_jobs(work, named, columns=kind.each(setup.jobs, len(work)))
         scheduler, own = kind.open(setup.cluster), script.of([setup.name])
-        return player(setup.name, setup.coscheduling, scheduler, jobs, link, story, own)
+        return player(setup.name, setup.coscheduling, scheduler, jobs, link, story, own, off)
 
     return [playing(setup, own) for setup, own in zip(setups, named, strict=True) if setup.name in played]

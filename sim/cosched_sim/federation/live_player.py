@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import grpc
 
-from cosched.core.job import JobState
-from cosched.core.protocol import Domain, EndedBy
+from cosched.core.protocol import Domain
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
@@ -38,8 +38,12 @@ class ServiceDiedError(Exception):
 class LivePlayer:
     """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail.
 
-    It carries out the events of `script`: as a `what_if.Stage` it tells its service what happens to jobs.
+    All of a replay have one `script`, and a `stage` for it. The first of them that comes to the events of an instant,
+    which is one for all, carries them out.
     """
+
+    script: Script = NoScript()
+    stage: Any = None
 
     def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
         """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
@@ -49,8 +53,6 @@ class LivePlayer:
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
-        self._now = 0
-        self.script: Script = NoScript()
 
     def close(self) -> None:
         """Close the connection."""
@@ -65,8 +67,7 @@ class LivePlayer:
             at = phases.index(Phase.SCRIPT)
             if at:
                 self._advance(now, phases[:at])
-            self._now = now
-            self.script.fire(self, now)
+            self.script.fire(self.stage, now)
             phases = phases[at:]
         return () if tuple(phases) == (Phase.SCRIPT,) else self._advance(now, phases).changed
 
@@ -108,30 +109,19 @@ class LivePlayer:
         runs = bool(self._to_come.HasField("next_completion"))
         return self.has_submissions or runs or self.script.next() < NEVER
 
-    # What the script does to jobs
+    # What a script does
 
-    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:  # noqa: ARG002
-        for_good = by is EndedBy.OWNER_FOR_GOOD
-        return self._change(job, wire.JOB_CHANGE_CANCELLED_FOR_GOOD if for_good else wire.JOB_CHANGE_CANCELLED)
-
-    def end_run(self, name: Domain, job: int, how: JobState) -> bool:  # noqa: ARG002
-        assert how is JobState.FAILED
-        return self._change(job, wire.JOB_CHANGE_FAILED)
-
-    def requeue(self, name: Domain, job: int) -> bool:  # noqa: ARG002
-        return self._change(job, wire.JOB_CHANGE_REQUEUED)
-
-    def unlink(self, name: Domain, job: int) -> bool:  # noqa: ARG002
-        return self._change(job, wire.JOB_CHANGE_UNLINKED)
-
-    def replace(self, name: Domain, job: int, new: int) -> bool:  # noqa: ARG002
-        return self._change(job, wire.JOB_CHANGE_REPLACED, new)
-
-    def _change(self, job: int, change: wire.JobChange, by: int = -1) -> bool:
-        """Change a job that is known by its row, as is the one by which it is replaced."""
-        request = wire.ChangeJobRequest(instant=self._now, number=job + 1, change=change, by=by + 1)
+    def change(self, now: int, job: int, change: wire.JobChange, by: int = -1) -> bool:
+        """Change a job that is known by its row, as is the one by which it is replaced; whether that could be done."""
+        request = wire.ChangeJobRequest(instant=now, number=job + 1, change=change, by=by + 1)
         with self._answered():
             return bool(self._service.ChangeJob(request, timeout=PATIENCE).done)
+
+    def change_domain(self, now: int, change: wire.DomainChange, **of: Any) -> None:
+        """Change the domain: `of` are fields of ChangeDomainRequest."""
+        request = wire.ChangeDomainRequest(instant=now, change=change, **of)
+        with self._answered():
+            self._service.ChangeDomain(request, timeout=PATIENCE)
 
     # Results
 
@@ -139,6 +129,7 @@ class LivePlayer:
         jobs: list[JobOutcome] = []
         restarts = dict[int, int]()
         had: list[tuple[Any, ...]] = []
+        events: list[dict[str, Any]] = []
         releases, counts = 0, dict[str, int]()
         with self._answered():
             for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
@@ -147,8 +138,11 @@ class LivePlayer:
                 releases = page.releases
                 had += map(_allocation, page.allocations)
                 counts = dict(page.counts)
+                events += map(json.loads, page.events)
         allocations = Allocations.of(had) if had else None
-        return Results(in_columns(jobs), releases, allocations=allocations, counts=counts, restarts=restarts)
+        return Results(
+            in_columns(jobs), releases, allocations=allocations, counts=counts, restarts=restarts, events=events
+        )
 
     @contextmanager
     def _answered(self) -> Iterator[None]:

@@ -74,7 +74,10 @@ class JobOutcome(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What came of one domain; see DomainResult. `jobs` has a column for each field of JobOutcome, in trace order."""
+    """What came of one domain; see DomainResult. `jobs` has a column for each field of JobOutcome, in trace order.
+
+    `events`: only of a service, see `live.events`.
+    """
 
     jobs: Mapping[str, Ints]
     releases: int
@@ -83,6 +86,7 @@ class Results(NamedTuple):
     allocations: Allocations | None = None
     counts: Mapping[str, Any] = MappingProxyType({})
     restarts: Mapping[int, int] = MappingProxyType({})
+    events: Sequence[dict[str, Any]] = ()
 
 
 def in_columns(outcomes: Iterable[JobOutcome]) -> dict[str, Ints]:

@@ -63,8 +63,13 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[LivePlayer]]:
         yield players
 
 
-def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path) -> Iterator[Place]:
-    """Write the files that the services read; yield the folder, not yet made, and the configuration of each."""
+def prepared(
+    domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path, *, events: bool = False
+) -> Iterator[Place]:
+    """Write the files that the services read; yield the folder, not yet made, and the configuration of each.
+
+    `events`: they note what happens.
+    """
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(domains))]
     names = [domain.settings.name for domain in domains]
     pairs = folder / "pairs.csv"
@@ -80,6 +85,7 @@ def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path) 
             "pairs": str(pairs),
             "off": [name for name in off if name != names[i]],
             "time": str(folder / TIME),
+            "events": events,
         }
         # A whole domain name may be too long for a socket's path.
         yield folder / f"{i}-{names[i][:16]}", configuration(domain.settings, addresses[i], peers, manager)

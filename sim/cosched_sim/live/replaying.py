@@ -11,18 +11,20 @@ from pathlib import Path
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched_adapters.replay_time import SharedTime
-from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.configuration import ReplayConfig
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.live_link import LiveLink
 from cosched_sim.federation.live_player import LivePlayer, ServiceDiedError
+from cosched_sim.federation.live_stage import LiveStage
+from cosched_sim.federation.player import Results
+from cosched_sim.live.events import LiveEvents
 from cosched_sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched_sim.playing import with_successors
 from cosched_sim.progress import TimeLine
 from cosched_sim.replaying import Replay, setup_of
 from cosched_sim.results.outcomes import domain_result
-from cosched_sim.results.result import DomainResult, ReplayResult
+from cosched_sim.results.result import ReplayResult
 from cosched_sim.what_if import WhatIf
-from cosched_sim.workload.pairing import Pairing
 
 
 class LiveReplay(Replay):
@@ -42,8 +44,6 @@ class LiveReplay(Replay):
         compares: bool = False,
     ) -> None:
         """As `Replay`. InputError for settings that only a simulation supports."""
-        if config.events:
-            raise InputError("--live", None, "services write no events.jsonl (--events)")
         super().__init__(config, say, doing, compares=compares)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
@@ -54,34 +54,38 @@ class LiveReplay(Replay):
         """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
-        for domain in domains:
-            setup_of(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
+        setups = [setup_of(domain.settings, domain.workload, domain.nodes) for domain in domains]
         what_if, names = WhatIf(self.script), [domain.settings.name for domain in domains]
         began = time.perf_counter()
         self._tell("starting services")
-        with self._services(domains) as (players, told):
+        with self._services(domains) as (players, time_told):
             started = time.perf_counter()
+            stage = LiveStage({player.name: player for player in players}, time_told)
             for player in players:
-                player.script = what_if.of(player.domains)
-            conductor = Conductor(players, LiveLink(players, told), self._teller(told))
+                player.script, player.stage = what_if, stage
+            conductor = Conductor(players, LiveLink(players, time_told), self._teller(time_told))
             conductor.run()
             self._tell("fetching results")
             pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
-            results = [self._collect(i, domain, players[i], pairing, conductor.now) for i, domain in enumerate(domains)]
+            each = zip(players, domains, strict=True)
+            told = {player.name: self._collect(player, domain, conductor.now) for player, domain in each}
+        results = {
+            name: domain_result(told[name], of.settings, of.nodes, of.workload, pairing, index, conductor.now)
+            for index, (name, of) in enumerate(zip(names, domains, strict=True))
+        }
+        events = LiveEvents(setups, self.pairing, what_if).of(told) if self.config.events else None
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "start_s": started - began}
         timing["replay_s"] = time.perf_counter() - started
-        named = dict(zip(names, results, strict=True))
-        return self._with_script(ReplayResult(named, pairing, conductor.stalled, None, timing), what_if)
-
-    def _only_jobs(self, domain: Domain) -> str:  # noqa: ARG002
-        return "a service of its own (--live)"
+        return self._with_script(ReplayResult(results, pairing, conductor.stalled, events, timing), what_if)
 
     @contextmanager
     def _services(self, domains: Sequence[ReplayedDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
         """Yield clients of the services and their shared time; everything ends with the block."""
         with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
             told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
-            players = stack.enter_context(self.start(prepared(domains, self.pairing, Path(folder))))
+            players = stack.enter_context(
+                self.start(prepared(domains, self.pairing, Path(folder), events=self.config.events))
+            )
             for player in players:
                 player.look()
             yield players, told
@@ -97,8 +101,8 @@ class LiveReplay(Replay):
         return tell
 
     @staticmethod
-    def _collect(index: int, domain: ReplayedDomain, player: LivePlayer, pairing: Pairing, now: int) -> DomainResult:
+    def _collect(player: LivePlayer, domain: ReplayedDomain, now: int) -> Results:
         told = player.results(player.name, now)
         if len(told.jobs["start"]) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
-        return domain_result(told, domain.settings, domain.nodes, domain.workload, pairing, index, now)
+        return told

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cosched.core.allocation import Allocation
-from cosched_adapters.launcher import JobSpec, PlayingLauncher, SpecError, TraceJob
+from cosched.core.allocation import Allocation, SizeChanged
+from cosched.core.effects import Call, Start
+from cosched.core.protocol import Reply
+from cosched.core.story import What
+from cosched_adapters.launcher import JobSpec, PlayingLauncher, SpecError, Told, TraceJob
 from cosched_adapters.manager import End, Ended, ManagerError, Report, UnknownJobError
 from cosched_adapters.permissions import make_private
 from cosched_adapters.replay_time import SharedTime, Time
 from cosched_sim.replay_manager.settings import ReplaySettings, read_settings
+from cosched_sim.telling import RESIZED, Starts, told_of_call
 
 if TYPE_CHECKING:
     from cosched_sim.workload.allocations import Runs
@@ -35,6 +40,10 @@ class ReplayManager(PlayingLauncher):
         self.time: Time = settings.time
         self.lockstep = self.preempts = isinstance(settings.time, SharedTime)
         self.jobs: Sequence[TraceJob] = ()
+        self.off = settings.off
+        self.tells = settings.events
+        self.events: list[str] = []
+        self._starts = Starts()
         self._settings = settings
         self._nodes = 0
         self._journal = None if self.lockstep else Journal(directory)
@@ -152,6 +161,28 @@ class ReplayManager(PlayingLauncher):
     def begins_anew(self, job_id: str) -> None:
         """Note that a running job is queued again, but not by preemption: its last start counts."""
         self.restarts.setdefault(job_id, self.first_starts[job_id])
+
+    def noted(self, change: Told, *, linked: bool, of_pair: bool) -> None:
+        """See the protocol. With whom a job is linked is noted, too, and so is its size when it starts."""
+        nodes = {}
+        if isinstance(change, SizeChanged):
+            gave_to = {} if change.gave_to is None else {"gave_to": change.gave_to}
+            self._note(change.job, RESIZED, {"nodes": change.allocation.nodes, **gave_to})
+            return
+        if isinstance(change, Start) or change.what is What.STARTED:
+            if (both := self._starts.both(change)) is None:
+                return
+            change, start = both
+            nodes = {} if start.allocation is None else {"nodes": start.allocation.nodes}
+        self._note(change.job, change.what, change.stored(), linked=linked, of_pair=of_pair, **nodes)
+
+    def called(self, call: Call, reply: Reply) -> None:
+        """See the protocol."""
+        self._note(call.job, type(call.request).__name__, told_of_call(call, reply))
+
+    def _note(self, job: str, what: str, detail: Mapping[str, object], **beside: object) -> None:
+        assert isinstance(self.time, SharedTime)
+        self.events.append(json.dumps({"at": self.time.place(), "job": job, "event": what, "detail": detail, **beside}))
 
     def stop(self, job_id: str, *, completed: bool) -> None:
         """In lock-step: a job ends before its time, or has never run."""

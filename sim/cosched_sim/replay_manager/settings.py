@@ -8,6 +8,7 @@
     start = INSTANT          when the trace's time 0 is or was (past events happen at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
     clock = "lockstep"       the instant that a conductor writes into the file `time`
+    events = true            with that clock: note what happens, for the conductor (false)
 
 Relative paths are relative to the folder of the domain's database.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 MAX_SPEED = 10_000.0
 READING = ("format", "skip_bad", "columns", "timezone", "runs", "partition_limit")
 MACHINE = ("trace", *READING, "nodes", "procs_per_node", "cut", "load", "scale")
-CLOCKS = {"real": ("start", "speed"), "lockstep": ("time",)}
+CLOCKS = {"real": ("start", "speed"), "lockstep": ("time", "events")}
 KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
 
 
@@ -44,6 +45,7 @@ class ReplaySettings:
     time: SharedTime | ScaledTime
     start: int
     scheduler: SchedulerKeys
+    events: bool = False
 
 
 def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplaySettings:
@@ -62,7 +64,8 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
         raise SettingError(foreign, f"has no meaning with the clock {clock}")
     log, off = _log(domain, folder, settings), _off(settings.get("off", []))
     if clock == "lockstep":
-        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0, scheduler)
+        time = open_shared_time(_path(folder, "time", settings.get("time")))
+        return ReplaySettings(log, off, time, 0, scheduler, _events(settings.get("events", False)))
     if (kind := scheduler.scheduler_kind).capabilities.other_sizes:
         why = f"{kind.name}: jobs have other sizes in lock-step only (`cosched replay --live`)"
         raise SettingError(SCHEDULER, why)
@@ -90,6 +93,12 @@ def _off(value: object) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise SettingError("off", "must be a list of names of domains")
     return frozenset(value)
+
+
+def _events(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise SettingError("events", "must be true or false")
+    return value
 
 
 def _start(value: object) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cosched.core.protocol import Domain, Named
+from cosched.core.protocol import Named
 from cosched.words.errors import InputError
 from cosched_adapters.launcher import TraceJob
 from cosched_adapters.manager import SettingError
@@ -22,19 +22,16 @@ from cosched_sim.workload.pairs_file import columns_of_domains, pairs_from_file,
 from cosched_sim.workload.traces.opening import numbered, read_blocks
 
 
-def trace_jobs(
-    work: Workload, named: Mapping[int, Named], off: Collection[Domain], start: int = 0, **told: Sequence[Any]
-) -> list[TraceJob]:
+def trace_jobs(work: Workload, named: Mapping[int, Named], start: int = 0, **told: Sequence[Any]) -> list[TraceJob]:
     """Return the jobs of a trace that begins at `start`, with those that they name, by row.
 
-    Domains that are `off` do not coschedule. `told`: the `columns` of each job, or what is `said` of it.
+    `told`: the `columns` of each job, or what is `said` of it.
     """
-    alone = {row for row, each in named.items() if set(each.others) <= set(off)}
     columns = (work.job_id, work.submit + start, work.nodes, work.requested, work.run)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [
         TraceJob(
-            row + 1, str(name), submit, nodes, requested, run, named.get(row), row in alone,
+            row + 1, str(name), submit, nodes, requested, run, named.get(row),
             **{key: all[row] for key, all in told.items()}
         )
         for row, (name, submit, nodes, requested, run) in enumerate(rows)
@@ -58,7 +55,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     except ValueError as error:
         raise SettingError("trace", str(error)) from None
     named = _named(log.pairs, log.name, workload)
-    return trace_jobs(workload, named, settings.off, settings.start, said=said), nodes
+    return trace_jobs(workload, named, settings.start, said=said), nodes
 
 
 def _named(path: Path | None, name: str, workload: Workload) -> Mapping[int, Named]:

@@ -19,7 +19,7 @@ def domain_result(
 ) -> DomainResult:
     """Return the result of domain `index`, whose player told this at the end of the replay."""
     jobs = jobs_of(told.jobs, workload, pairing, index, now)
-    return DomainResult(settings, nodes, workload, jobs, told.releases, _last_event(jobs, workload, now), *told[2:])
+    return DomainResult(settings, nodes, workload, jobs, told.releases, _last_event(jobs, workload, now), *told[2:-1])
 
 
 def jobs_of(told: Mapping[str, Ints], workload: Workload, pairing: Pairing, index: int, now: int) -> Jobs:

@@ -1,5 +1,6 @@
 """Live replays of small cases: the services run in a thread of this process, to save their starts."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -65,6 +66,9 @@ def assert_equal(config: Any, live: type[Replay], simulation: type[Replay] = Rep
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
     for name in simulated.domains:
         assert csv_of(played.allocation_columns(name)) == csv_of(simulated.allocation_columns(name))
+    assert [json.dumps(event) for event in played.events or ()] == [
+        json.dumps(event) for event in simulated.events or ()
+    ]
     wanted, found = simulated.summary(), played.summary()
     del wanted["timing"], found["timing"]
     assert found == wanted

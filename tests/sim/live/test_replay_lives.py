@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cosched.core.settings import Scheme
+from cosched.validation.schemes import SchemeChoice
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.script import Action
 from cosched_sim.workload.jobs import Workload
@@ -147,7 +149,8 @@ def test_pairs_are_queued_again_as_their_domain_says(replayed):
 
 # Random lives, with many events at the same instants
 
-ACTIONS = [Action.CANCEL, Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK, Action.REPLACE]
+LESS = [Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK]
+ACTIONS = [Action.CANCEL, *LESS, Action.REPLACE]
 
 BATCH = [
     {"policy": "fcfs"},
@@ -223,6 +226,36 @@ def some_script(
     return "".join(f"{line}\n" for line in lines) + "\n"
 
 
+def some_faults(rng: Random, chosen: list[Domain]) -> str:
+    """Lines of a script about whole domains, which have batch schedulers, and their links."""
+    lines = []
+    for _ in range(rng.randint(1, 5)):
+        at, each = rng.randrange(60), rng.choice(chosen)
+        peer = rng.choice([other.name for other in chosen if other is not each])
+        nodes, later = rng.randint(1, NODES), at + rng.randint(0, 40)
+        lines += rng.choice(
+            [
+                [f"{at} down {each.name} {nodes}", f"{later} up {each.name} {nodes}"],
+                [f"{at} drain {each.name} {nodes}", f"{later} up {each.name} {rng.randint(nodes, NODES)}"],
+                [f"{at} cut {each.name} {peer} {rng.randint(1, 40)}"],
+                [] if each.scheme is SchemeChoice.MEET else [f"{at} scheme {each.name} {rng.choice(list(Scheme))}"],
+            ]
+        )
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 100))
+def test_domains_without_nodes_and_links_live_as_in_the_compiled_world(threaded, tmp_path, seed):
+    rng = Random(f"live faults {seed}")
+    for number in range(4):
+        chosen = some_domains(rng, "ABC"[: rng.choice([2, 3])], BATCH, peer_grace=rng.choice([0, 10, 40]))
+        pairs, free = some_pairs(rng, chosen)
+        script = some_script(rng, chosen, free, LESS) + some_faults(rng, chosen)
+        path = tmp_path / f"{number}.csv"
+        path.write_text(pairs)
+        assert_equal(ReplayConfig(domains=tuple(chosen), pairs=path, script=script, events=True), threaded)
+
+
 @pytest.mark.parametrize("seed", seeds(1, 100))
 def test_random_lives_of_pairs_and_groups(threaded, tmp_path, seed):
     rng = Random(f"live lives {seed}")
@@ -238,7 +271,6 @@ def test_random_lives_of_pairs_and_groups(threaded, tmp_path, seed):
 
 # Without jobs in others' places: who hears BUSY because of one asks again a second later, and nobody else starts
 # meanwhile where an iteration waits for that answer, but in the compiled world.
-LESS = [Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK]
 RECORDED = [2, 8, 34, 38, 46, 49, 51, 56]  # each of them differed once
 
 

@@ -108,18 +108,24 @@ def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, mo
     assert sum(d["releases"] for d in without_timing(simulated.parent / "HH" / "summary.json")["domains"].values())
 
 
-DOWN = "x:1: intrepid has a service of its own (--live): a script can change its jobs, but there is no down\n"
+LOG = "job_id,submit,run,nodes,requested\n"
+SCRIPT = "12 down b 5\n30 up b 5\n35 cut a b 20\n70 scheme b off\n"
 
 
-@pytest.mark.parametrize(
-    ("flag", "said"),
-    [("--events", "--live: services write no events.jsonl (--events)\n"), ("--script=x", DOWN)],
-)
-def test_what_only_a_simulation_can_do_is_refused(cosched, tmp_path, month, flag, said):
-    (tmp_path / "x").write_text("5 down intrepid 64\n")
-    done = cosched("replay", *month, "--live", "--out", "out", flag, exit_code=2)
-    assert done.stderr.endswith(f"cosched: {said}")
-    assert not (tmp_path / "out").exists()
+def test_scripts_and_events_of_logs_whose_jobs_are_not_numbered_from_1(tmp_path):
+    (tmp_path / "a.csv").write_text(LOG + "".join(f"{70 + n},{9 * n},20,{2 + n % 5},30\n" for n in range(9)))
+    (tmp_path / "b.csv").write_text(LOG + "".join(f"{31 + n},{8 * n},25,{1 + n % 6},30\n" for n in range(9)))
+    (tmp_path / "pairs.csv").write_text("a,b\n71,32\n73,33\n77,36\n78,39\n")
+    (tmp_path / "script").write_text(SCRIPT)
+    domains = [f"--domain={name},trace={name}.csv,nodes=8,scheme=hold" for name in "ab"]
+    flags = [*domains, "--pairs", "pairs.csv", "--script", "script", "--events", "--no-report"]
+    for name, more in (("simulated", []), ("live", ["--live"])):
+        done = run(tmp_path, *flags, "--out", name, *more)
+        assert done.returncode == 0, done.stderr
+    simulated, live = tmp_path / "simulated", tmp_path / "live"
+    for file in ("jobs.csv", "events.jsonl"):
+        assert (live / file).read_bytes() == (simulated / file).read_bytes()
+    assert without_timing(live / "summary.json") == without_timing(simulated / "summary.json")
 
 
 # What happens to its processes

@@ -203,6 +203,24 @@ class OpenCluster(SchedulerBase):
             cluster.finish(row, now, how)
         self.meeting.leave(job)
 
+    # Nodes out of service (LosesNodes); numbers are rounded up to units
+
+    def drain(self, nodes: int) -> None:
+        self.iteration.interrupt()
+        self.rows.cluster.drain(nodes)
+
+    @property
+    def draining(self) -> int:
+        return self.rows.cluster.draining
+
+    def lose(self, job: JobId, now: int) -> None:
+        self.rows.cluster.lose(self._known(job), now)
+        self.rows.pushed.pop(job, None)
+
+    def bring_back(self, nodes: int) -> None:
+        self.iteration.interrupt()
+        self.rows.cluster.bring_back(nodes)
+
     def count_paired(self, job: JobId, paired: bool) -> None:
         """Note whether a dry run counts the job as paired."""
         if job in self.rows.row:

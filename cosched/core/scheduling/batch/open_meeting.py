@@ -160,6 +160,7 @@ class OpenMeeting:
         if row is None or not self._cluster.claim(row, now):
             return Claimed(effect.job, None, effect.for_peer)
         self._iteration.interrupt()
+        self._iteration.ask_again(effect.job)
         return Claimed(effect.job, self._cluster.has(row), effect.for_peer)
 
     def take_changed(self) -> list[JobId]:

@@ -20,7 +20,7 @@ from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
-from cosched.core.scheduling.primitives.tables import QUEUE, Tables, new_tables
+from cosched.core.scheduling.primitives.tables import OUT, QUEUE, Tables, new_tables
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
 
 
@@ -91,12 +91,15 @@ class Rows:
         if again is not None:
             jobs.insert(sum(row < former for row in self.row.values()), again)
         released_at, boosted = int(self.record["released_at"]), int(self.record["boosted"])
+        out, draining, units = int(self.record["out"]), int(self.record["draining"]), self.tables.units[0] == OUT
         wanted = self.tables.slots["wanted"]
         self.wanted_early.update(job for job, row in self.row.items() if wanted[row])
         self.row.clear()
         self.job.clear()
         self._make(room(len(jobs)))
         self.record["released_at"], self.record["boosted"] = released_at, boosted
+        self.record["out"], self.record["draining"], self.tables.units[0][units] = out, draining, OUT
+        self.record["free"] -= out
         for job in jobs:
             self._add(job)
 
