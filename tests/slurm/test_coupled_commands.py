@@ -83,9 +83,9 @@ def tasks_of(coupled: Served, domain: Domain, array: str, count: int) -> dict[in
     """The jobs that are an array's tasks, by their numbers, once cosched knows them all."""
 
     def parted() -> dict[int, str]:
-        shown = domain.cluster.squeue("-h", "-t", "all", "-j", array, "-O", "ArrayTaskID:9,JobID:11").splitlines()
+        shown = domain.cluster.squeue("-h", "-r", "-t", "all", "-j", array, "-O", "ArrayTaskID:9,JobID:11").splitlines()
         tasks = {int(task): job for task, job in map(str.split, shown) if task.isdecimal()}
-        return tasks if len(tasks) == count and {*tasks.values()} <= known(domain).keys() else {}
+        return tasks if len({*tasks.values()}) == count and {*tasks.values()} <= known(domain).keys() else {}
 
     return dict(sorted(coupled.until(parted, "its tasks").items()))
 
