@@ -11,12 +11,13 @@ from tests.live.workloads import TIME_LIMIT, Work
 from tests.pbs.test_own_services import LOCAL_PROCESSES, Here, There, coupled
 
 pytestmark = pytest.mark.soak
-SCRIPT = """#!/bin/bash
-#PBS -l select={work.nodes}:ncpus=1
+PBS_LINES = """#PBS -l select={work.nodes}:ncpus=1
 #PBS -l walltime={limit}
 #PBS -j oe -o /dev/null
-#COSCHED --nodes={work.nodes} --time={limit}
-id=${{PBS_JOBID:-$COSCHED_JOB_ID}}
+"""
+LOCAL_LINES = "#COSCHED --nodes={work.nodes} --time=10\n"
+SCRIPT = """#!/bin/bash
+{lines}id=${{PBS_JOBID:-$COSCHED_JOB_ID}}
 echo "${{id%%.*}} {name} $(date +%s.%N)" >> {notes}
 sleep {work.seconds}
 """
@@ -26,6 +27,7 @@ class LoadedThere(There):
     """An account whose jobs are local processes."""
 
     name = "eureka"
+    lines = LOCAL_LINES
 
     @property
     def service(self) -> Any:
@@ -36,7 +38,8 @@ class LoadedThere(There):
         return self("submit", "--parsable", *pair, "-", text=self.script(work)).strip()
 
     def script(self, work: Work) -> str:
-        return SCRIPT.format(work=work, name=work.name or "-", notes=self.notes, limit=10 * TIME_LIMIT)
+        lines = self.lines.format(work=work, limit=10 * TIME_LIMIT)
+        return SCRIPT.format(lines=lines, work=work, name=work.name or "-", notes=self.notes)
 
     def queued(self) -> set[str]:
         return set()
@@ -44,6 +47,8 @@ class LoadedThere(There):
 
 class LoadedHere(Here, LoadedThere):
     """An account on a cluster of PBS."""
+
+    lines = PBS_LINES
 
     @property
     def name(self) -> str:  # type: ignore[override]
