@@ -42,7 +42,7 @@ _Key = tuple[Domain, JobId | Domain, Timer]
 
 
 class TimerQueue:
-    """TimerQueue by due moment; those of one moment in the order in which they were set, those of slots last.
+    """Timers by their moment; those of one moment in the order in which they were set, those of slots last.
 
     A shell has one timer of its own, for what `next` returns; then it takes what is due.
     """

@@ -27,7 +27,7 @@ SHORT, LONG = "0:30", "15:00"  # that jobs ask for
 def cosched(made: Path, tmp_path_factory) -> Path:
     """The command of an environment that got the wheel, and the package of the example."""
     folder = tmp_path_factory.mktemp("own")
-    found = environment(folder, made, "sim,page")
+    found = environment(folder, made, "papers,page")
     shutil.copytree(TOP / "docs" / "examples", folder / "examples")  # a build leaves folders there
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     run(folder, *build, "--wheel-dir", "wheels", "./examples")
