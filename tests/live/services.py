@@ -180,7 +180,11 @@ class Service:
     def run(self, *arguments: str, cwd: Path | None = None, text: str = "") -> subprocess.CompletedProcess[str]:
         """A command of its user, whose jobs run in the folder of the test's unless it says where."""
         environment = {**os.environ, "COSCHED_SERVER": self.socket, **self.environment}
-        return ran([*arguments], cwd or self.folder.parent, environment, text)
+        folder = cwd or self.folder.parent
+        if not self.wrapper:
+            return ran([*arguments], folder, environment, text)
+        command = [*self.wrapper, *arguments]
+        return subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
 
     def faults(self) -> list[str]:
         """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""

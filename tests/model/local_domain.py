@@ -172,14 +172,20 @@ class LocalDomain:
         _, job, request, answer = step.message
         if step.failure is not None:
             self.calls.remove((job, request))
-            return self._tell(CallFailed(job, request, step.failure))
+            return self._tell(CallFailed(job, self._own(job, request), step.failure))
         if answer is None:
             return self._asked(request)
         if (job, request) in self.calls:
             self.calls.remove((job, request))
         elif type(request) in (GetMateJobId, GetMateStatus):
             return []
-        return self._tell(Answered(job, request, answer))
+        return self._tell(Answered(job, self._own(job, request), answer))
+
+    def _own(self, job: JobId, request: Request) -> Request:
+        """Return the job's own question that equals this one: a message under way is not pickled with its domain."""
+        found = self.core.jobs.get(job)
+        asked = found.group.asked.get(PEER[self.name]) if found is not None and found.group is not None else None
+        return asked if asked == request else request
 
     def _asked(self, request: Request) -> list[Change]:
         jobs = self.core.jobs.values()  # one that is just ready counts as holding

@@ -242,7 +242,8 @@ async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done
 
     settled = AsyncMock()
     outside = SimpleNamespace(settled=settled, has_calls=False, has_news=lambda _: False)
-    parts = SimpleNamespace(ended=lambda _: ["1"]), None, outside, None, SimpleNamespace(next=7, submit=submit), None
+    manager, time = SimpleNamespace(ended=lambda _: ["1"]), SimpleNamespace(begin=lambda *_: None)
+    parts = manager, time, outside, None, SimpleNamespace(next=7, submit=submit), None, None
     pace = Lockstep(site.domain, *cast(Any, parts))
     with pytest.raises(Refusal, match="the disk is full"):
         await pace._turn(7, (PHASE_COMPLETIONS, PHASE_SUBMISSIONS, PHASE_ITERATIONS))

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from cosched.core.events import NodesLost, PeerThere
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId
-from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.scheduling.scheduler import LosesNodes
 from cosched.core.settings import Scheme
 from cosched.service.domain.live_domain import LiveDomain
@@ -99,7 +98,7 @@ class ScriptedDomain:
         """Return the jobs that have nodes, holding ones first, then the latest started."""
         jobs = self._domain.core.jobs
         since = {job: jobs[job].started_at for job in self._domain.jobs if jobs[job].state is JobState.RUNNING}
-        since |= {job: NEVER for job in self._domain.jobs if jobs[job].state is JobState.HOLDING}
+        since |= {job: FOREVER for job in self._domain.jobs if jobs[job].state is JobState.HOLDING}
         return sorted(since, key=lambda job: (since[job], int(job)), reverse=True)
 
     def _switch_scheme(self, whose: Domain, scheme: str) -> None:
