@@ -167,7 +167,14 @@ class Cluster:
         mark = f"saved-{secrets.token_hex(8)}"
         self.update(job, admincomment=mark)
         state = self.directory / "state" / "job_state"
-        self.wait_for(lambda: state.exists() and mark.encode() in state.read_bytes(), f"job {job} to be saved")
+
+        def is_saved() -> bool:
+            try:
+                return mark.encode() in state.read_bytes()
+            except FileNotFoundError:  # slurmctld puts another in its place
+                return False
+
+        self.wait_for(is_saved, f"job {job} to be saved")
 
     # Daemons
 
