@@ -204,7 +204,7 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
 def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, Work("tvice", 1, 0.1))
-    said = here.service.try_run("link", held, "--pair", "p").stderr
+    said = here.service.try_run("link", held, "--pair", "p").stdout
     assert said.endswith(f"(was tvice@{there.name})\n")
     assert comment_of(here, held) == "cosched:pair=p"
     assert known(here)[held].state in ("ready", "holding"), "it keeps its nodes, and has not started"
