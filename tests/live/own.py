@@ -17,6 +17,15 @@ import pytest
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
+ADMITS = """
+[[peer]]
+name = "ann-intrepid"
+address = "unix:{door}/ann-intrepid.out"
+socket = "{door}/ann-intrepid.in"
+user = "{user}"
+owners = {{ {user} = "{user}" }}
+other_owners = "nobody"
+"""  # of an administrators' service that lets a user's own one in
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds of one command; a safety net
 COSCHEDULING = ("release_interval", "max_held_fraction", "max_yields")  # other settings are in [manager]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.own_service import OwnService, lives
-from tests.live.own import BIN, Account, Sshd
+from tests.live.own import ADMITS, BIN, Account, Sshd
 from tests.waiting import wait_until
 
 
@@ -131,14 +131,6 @@ scheme = "yield"
 [manager]
 kind = "local"
 slots = 4
-
-[[peer]]
-name = "ann-intrepid"
-address = "unix:{door}/ann-intrepid.out"
-socket = "{door}/ann-intrepid.in"
-user = "{user}"
-owners = {{ {user} = "{user}" }}
-other_owners = "nobody"
 """
 
 
@@ -150,7 +142,7 @@ def site(accounts, tmp_path):
     door = there.folder / "peers" / "eureka" / user
     config = tmp_path / "site" / "eureka.toml"
     config.parent.mkdir()
-    config.write_text(SITE.format(door=door, user=user))
+    config.write_text(SITE + ADMITS.format(door=door, user=user))
     return config, door
 
 

@@ -19,7 +19,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.api.coscheduling_api import CoschedulingApi
-from cosched.service.domain.decisions import MOST_NEWS
+from cosched.service.domain.peer_news import MOST
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.wire.call_on_wire import CallOnWire
@@ -113,5 +113,5 @@ def test_presence_that_changes_all_the_time_is_told_a_few_times_a_minute(called:
     for second in range(120):
         called.tell(DRAINING if second % 2 else SERVING, 60 * second)
         called.node.world.now += 1
-    assert MOST_NEWS < len(called.told()) <= 3 * MOST_NEWS
+    assert MOST < len(called.told()) <= 3 * MOST
     assert called.node.domain.core.peers.is_draining("b", called.node.world.now)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from deploy.slurm.lab import Lab
 from tests.live.hosts import Host, bind, let_others_in
+from tests.live.own import ADMITS
 from tests.waiting import wait_until
 
 USERS = {"ann": 54321, "bob": 54322}
@@ -29,14 +30,6 @@ state = "state.db"
 [manager]
 kind = "local"
 slots = 4
-
-[[peer]]
-name = "ann-intrepid"
-address = "unix:{door}/ann-intrepid.out"
-socket = "{door}/ann-intrepid.in"
-user = "ann"
-owners = {{ ann = "ann" }}
-other_owners = "nobody"
 """
 SCRIPT = """#!/bin/sh
 #SBATCH --output=/dev/null --time=5
@@ -122,7 +115,7 @@ def main(folder: Path) -> None:
         made.mkdir(parents=True)
     door.chmod(0o770)
     shutil.chown(door, USERS["ann"], 0)
-    (site / "eureka.toml").write_text(SITE.format(door=door))
+    (site / "eureka.toml").write_text(SITE + ADMITS.format(door=door, user="ann"))
     with Lab(folder / "lab", names=("intrepid",)) as lab, ExitStack() as stack:
         cluster = lab["intrepid"]
         slurm = {"SLURM_CONF": str(cluster.conf), "PATH": f"{program}:{cluster.environment['PATH']}"}

@@ -256,7 +256,10 @@ class Coscheduler:
         return (self.agreeing if of_slot else self.proposing).voted(job, event, now)
 
     def awaits(self, job: PairedJob, peer: Domain, request: Request) -> bool:
-        """Return whether an answer to this request of the job, or that there is none, still matters."""
+        """Return whether an answer to this request of the job, or that there is none, still matters.
+
+        A question is known by its identity: a late answer to an earlier one of the same words is out of date.
+        """
         kind = type(request)
         if kind in QUESTIONS:
             return job.group is not None and job.group.asked.get(peer) is request

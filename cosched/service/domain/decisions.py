@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from cosched.core.allocation import Gathered, SizeChanged
@@ -38,12 +36,11 @@ from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.charges import Cost
 from cosched.service.domain.late_answers import Late
+from cosched.service.domain.peer_news import PeerNews
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import ENDED_WITH, MATE_HOLDS, MEMBER_LOST, Noted
 
-MINUTE = 60  # seconds
-MOST_NEWS = 6  # events about one peer a minute
 _LOG = logging.getLogger(__name__)
 GIVE_BACK = (Yield, Release, PassOver)
 PEERS, SLOT_USE, SCHEDULER = "peers", "slot_use", "scheduler"  # the keys of what is kept of these
@@ -277,31 +274,3 @@ class Decisions:
             changes.answers[answer.peer, request.caller] = last
         if (at := self.policy.look_again_at(answer, self._journal.now)) is not None:
             self._look_again(at)
-
-
-@dataclass(slots=True)
-class _Told:
-    what: Noted
-    until: int | None
-    at: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_NEWS))  # when it was told
-
-
-class PeerNews:
-    """What was told of each peer last."""
-
-    def __init__(self) -> None:
-        self._told: dict[Domain, _Told] = {}
-
-    def is_news(self, peer: Domain, what: Noted, until: int | None, now: int) -> bool:
-        """Return whether an event tells this, and note that it does.
-
-        A peer that says the same again may mean an end that is later by the time that has passed.
-        """
-        told = self._told.setdefault(peer, _Told(what, until))
-        same = what is told.what and abs((until or 0) - (told.until or 0)) < MINUTE
-        often = len(told.at) == MOST_NEWS and now - told.at[0] < MINUTE
-        if told.at and (same or often):
-            return False
-        told.what, told.until = what, until
-        told.at.append(now)
-        return True

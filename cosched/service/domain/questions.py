@@ -50,7 +50,7 @@ class Questions:
         self.hears: Callable[[Domain, TellMember], None] = lambda *_: None  # of a job here
 
     def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
-        """Return a peer's request and its answer; None: it takes a while, see `late_answers`. Refusal.
+        """Return the answer to a peer's request; None: it takes a while, see `late_answers`. Refusal.
 
         `audit`: the row of a request that changes something; of a question, if by it a job is adopted. An order about a
         job that does not start with the caller changes nothing: its row is not written.

@@ -93,7 +93,7 @@ class PeersTold:
         return Told(now, "", Domain(answer.domain), jobs=jobs, asked=asked)
 
     def _nothing(self, peer: DomainName, problem: str, asked: frozenset[str]) -> Told:
-        """Return what the peer said last of itself: it does not tell."""
+        """Return what a peer said last of itself, as it says nothing now."""
         now = time.monotonic()
         domain, at = self._last.get(peer, (None, now))
         return Told(now, problem, domain, now - at, asked=asked)

@@ -131,7 +131,7 @@ class OpenMeeting:
 
     @contextmanager
     def _in_plan(self, job: JobId) -> Iterator[int]:
-        """Return the job's row; one that is ready, but not at its turn any more, is queued meanwhile."""
+        """Yield the job's row; one that is ready, but not at its turn any more, is queued meanwhile."""
         tables, domain, row = self._rows.tables, self._rows.record, self._rows.row[job]
         if self._cluster.state(row) is not JobState.READY or row == domain["offered"]:
             yield row
