@@ -15,10 +15,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 
 from cosched.client.errors import ClientError, Unreachable
 
 TIMEOUT = 60.0  # seconds that a command of Slurm may take
+SETTLING, LOOK = 2.0, 0.1  # seconds: until a step that is still shown runs indeed, and between two looks at it
 _OUTDATED = ("SLURM_NPROCS", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE")
 _INSIDE = ("SLURM_JOB_ID", "SLURM_JOBID")  # by these scontrol knows that it is in the job, and leaves files there
 _NO_ANSWER = re.compile("Unable to contact|timed out|Zero Bytes|Connection (refused|reset)|standby|Unexpected message")
@@ -73,12 +75,20 @@ class SlurmJob:
         return tuple(sorted(names, key=lambda name: name != host))
 
     def _check_unused(self, given: tuple[str, ...]) -> None:
-        """Slurm would kill the tasks there."""
+        """Slurm would kill the tasks there. It may show a step for a moment after its srun has ended."""
+        patience_over = time.monotonic() + SETTLING
+        while said := self._in_use(given):
+            if time.monotonic() >= patience_over:
+                raise ClientError("NODES_IN_USE", said)
+            time.sleep(LOOK)
+
+    def _in_use(self, given: tuple[str, ...]) -> str:
+        """Say which step runs on one of these nodes; empty if there is none."""
         for step in self._run("squeue", "-h", "-a", "-s", "-j", self.id, "-o", "%i|%N").splitlines():
             name, _, listed = step.strip().partition("|")
             if not name.endswith(".extern") and (busy := set(self._expanded(listed)) & set(given)):
-                said = f"step {name} still runs on {min(busy)}: wait for its end before job {self.id} gives it up"
-                raise ClientError("NODES_IN_USE", said)
+                return f"step {name} still runs on {min(busy)}: wait for its end before job {self.id} gives it up"
+        return ""
 
     def _expanded(self, listed: str) -> list[str]:
         return self._run("scontrol", "show", "hostnames", listed).split()

@@ -179,3 +179,16 @@ def test_outside_of_jobs_and_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Exception, match="squeue cannot be run: No such file or directory"):
         SlurmJob("17")
+
+
+def test_a_step_that_is_shown_for_a_moment_after_its_end_is_waited_for(monkeypatch, tmp_path: Path) -> None:
+    commands = {
+        "squeue": 'case "$*" in *" -s "*) mkdir shown 2>&- && echo "7.0|b" ;; *) echo "RUNNING|a|a,b" ;; esac; true',
+        "scontrol": '[ "$1" = update ] || echo "$3" | tr , "\\n"',
+    }
+    for name, does in commands.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert SlurmJob("7").keep(1) == ("b",)
