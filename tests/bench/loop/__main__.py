@@ -68,10 +68,12 @@ class Figures:
 def main() -> int:
     """Measure, and print the table; return how many rows could not be measured."""
     parser = argparse.ArgumentParser(description="How long a busy domain's loop is taken up at a time.")
-    parser.add_argument("kinds", nargs="*", help=f"{'; '.join((*KINDS, *FAKES))} (all)")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{'; '.join((*KINDS, *FAKES))} (all)")
     parser.add_argument("--queued", type=int, default=QUEUED, help="jobs that wait (%(default)s)")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of traffic (%(default)s)")
     given = parser.parse_args()
+    if unknown := next((name for name in given.kinds if name not in (*KINDS, *FAKES)), None):
+        parser.error(f"there is no kind {unknown!r}: give one of {'; '.join((*KINDS, *FAKES))}")
     print(f"\nA domain with {given.queued:,} queued and {RUNNING:,} running jobs (load {os.getloadavg()[0]:.1f})")
     print(f"{'':28}" + "".join(f"{name:>10}" for name in COLUMNS))
     print(

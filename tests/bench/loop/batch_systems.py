@@ -1,4 +1,4 @@
-"""Commands of Slurm and PBS that print what was recorded of them, of as many jobs as are wanted, all of pairs."""
+"""Commands of batch systems that print what was recorded of them, of as many jobs as are wanted, all of pairs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ ENDS = 10  # jobs that end in a step, as many as come
 OWNER = pwd.getpwuid(os.getuid()).pw_name
 TESTS = Path(__file__).resolve().parents[2]
 RECORDED = {kind: TESTS / "adapters" / kind / "recorded" for kind in ("slurm", "pbs")}
+LINE = "=" * 62 + "\n"
 SQUEUE = """case " $* " in
 *" -j "*) exec awk -v ids="$7" 'BEGIN { split(ids, all, ","); for (n in all) wanted[all[n]] } $1 in wanted' details ;;
 *) exec cat queue ;;
@@ -25,6 +26,14 @@ QSTAT = """for last; do :; done
 case " $* " in
 *" -x "*) cat "jobs/$last" 2>/dev/null || exec cat queue ;;
 *) exec cat queue ;;
+esac"""
+
+
+QSTAT_OF_GRIDENGINE = """case " $* " in
+*" -xml "*) exec cat states ;;
+*" -g "*) exec cat slots ;;
+*" * "*) exec cat queue ;;
+*) cat "jobs/$2" 2>/dev/null || { echo "Following jobs do not exist:"; exit 1; } ;;
 esac"""
 
 
@@ -138,6 +147,39 @@ class FakePbs(Fake):
         return f"{number}.mira", job
 
 
+class FakeGridEngine(Fake):
+    """Grid Engine. A job that has ended is in its accounting alone."""
+
+    kind = "gridengine"
+    commands: ClassVar = {
+        "qstat": QSTAT_OF_GRIDENGINE, "qacct": 'exec cat "ends/$2"', "qalter": "", "qdel": "", "qmod": "", "qsub": "",
+    }  # fmt: skip
+
+    def write(self) -> None:
+        for folder in ("jobs", "ends"):
+            (self.folder / folder).mkdir(exist_ok=True)
+        self._put("slots", "CLUSTER QUEUE CQLOAD USED RES AVAIL TOTAL aoACDS cdsuE\nmain.q 0.1 0 0 2000 2000 0 0\n")
+        for number in [number for number, state in self.states.items() if state == "F"][-ENDS:]:
+            times = f"start_time {time.ctime(self.since[number])}\nend_time {time.ctime(self.now)}\n"
+            self._put(f"ends/{number}", f"{LINE}failed 0\nexit_status 0\n{times}")
+        there = {number: state for number, state in self.states.items() if state != "F"}
+        rows = "".join(self._row(number, state) for number, state in there.items())
+        self._put("states", f"<?xml version='1.0'?>\n<job_info><queue_info>{rows}</queue_info></job_info>\n")
+        self._put("queue", "".join(self._details(number) for number in there))
+
+    def _row(self, number: int, state: str) -> str:
+        shown = {"JB_job_number": number, "state": {"Q": "qw", "R": "r"}[state], "slots": 1}
+        shown |= {"JAT_start_time": time.strftime("%FT%T", time.localtime(self.since[number]))} if state == "R" else {}
+        inside = "".join(f"<{name}>{value}</{name}>" for name, value in shown.items())
+        return f'<job_list state="{"pending" if state == "Q" else "running"}">{inside}</job_list>\n'
+
+    def _details(self, number: int) -> str:
+        return (
+            f"{LINE}job_number: {number}\nsubmission_time: {time.ctime(self.submitted[number])}\nowner: {OWNER}\n"
+            f"account: sge\nhard resource_list: h_rt=3600\njob_name: job\ncontext: pair=pair{number}\n"
+        )
+
+
 def _recorded_job() -> Mapping[str, Any]:
     if not _JOB:
         _JOB.update(json.loads((RECORDED["pbs"] / "queue.json").read_text())["Jobs"]["0.mira"])
@@ -145,4 +187,6 @@ def _recorded_job() -> Mapping[str, Any]:
 
 
 _JOB: dict[str, Any] = {}
-FAKES: Mapping[str, Callable[[Path, int, int], Fake]] = {"beside Slurm": FakeSlurm, "beside PBS": FakePbs}
+FAKES: Mapping[str, Callable[[Path, int, int], Fake]] = {
+    "beside Slurm": FakeSlurm, "beside PBS": FakePbs, "beside Grid Engine": FakeGridEngine,
+}  # fmt: skip
