@@ -77,6 +77,7 @@ def test_case_2_another_comes_in_its_place(hold):
     lives = case_1(successor_patience=60, successor_hold=hold)
     lives.cancel(100, "b:1")
     lives.submit(130, "b:2", 6, 100, B_WITH_A)
+    assert lives.run(110).domains["a"].core.jobs["1"].keeps_nodes_until(110) == 100 + hold
     held = {job for at, job, what in lives.run(140).domains["a"].story if what == "is released" and at == 120}
     assert bool(held) is (hold == 20)
     assert lives.state("a:1") is JobState.HOLDING

@@ -47,12 +47,20 @@ class Lives:
         """For people."""
         states = Counter(job.state for job in self.jobs.values())
         whys = Counter(event.detail["why"] for ref in self.stories for event in self._events(ref, "started"))
-        again = sum(self._requeues(ref) for ref in self.stories)
+        again, ended = self.requeues(), self.ended_with_mates()
         return (
             f"{self.seen.kills} kills; {dict(states)}; owners did {dict(self.told.done)}, were refused"
-            f" {dict(self.told.refused)}; queued again {again}; started: {dict(whys)};"
+            f" {dict(self.told.refused)}; queued again {again}, ended with mates {ended}; started: {dict(whys)};"
             f" longest vain hold {self.longest_vain_hold():.1f} s of {self.allowed(2, 1):.1f}"
         )
+
+    def requeues(self) -> int:
+        """How often jobs have lost their nodes, and were queued again."""
+        return sum(self._requeues(ref) for ref in self.stories)
+
+    def ended_with_mates(self) -> int:
+        """How many jobs were ended as the other one of their pair had ended."""
+        return sum("ended with its mate" in self._story(ref) for ref in self.stories)
 
     def check_all_is_there_once(self) -> None:
         """No job is lost or doubled, ran twice at a time, or more often than its records say."""
@@ -83,6 +91,8 @@ class Lives:
             for ref in refs:
                 for event in self._events(ref, "started"):
                     why = event.detail["why"]
+                    if why == Why.STARTED_UNASKED:  # no other run: it has ended before its order, as checked above
+                        continue
                     assert why.startswith(WITH_MATES) or self._may_be_late(ref, event, refs), (
                         name,
                         ref,

@@ -15,6 +15,8 @@ from tests.live.kill_campaign import PatientClient
 from tests.live.services import COMMAND, Federation, Service
 
 EVERY = 0.2  # seconds between two of an owner's commands, on average
+CHANGES = 1.0  # of an owner for each submission, on average
+NEARBY = 12  # places by which the order of submissions differs between owners, at most
 LONGEST = 4.0  # seconds for which jobs run that end by themselves
 FOLLOWS = 45  # seconds: the time limit of a job that ends only with its mate; less than the tests' patience
 LIMIT = 600  # seconds, of other jobs
@@ -57,6 +59,12 @@ echo "$COSCHED_DOMAIN $COSCHED_JOB_ID {self.name} $EPOCHREALTIME" >> {folder}/st
         return FOLLOWS if {self.main, self.fails} - {None, domain} else LIMIT
 
 
+def followers(seed: int, count: int, domains: Sequence[str]) -> list[Together]:
+    """So many, all of which are queued again together, and end with one of them."""
+    chance = random.Random(seed)
+    return [Together(f"p{number}", True, chance.choice(domains), None) for number in range(count)]
+
+
 def some(seed: int, count: int, domains: Sequence[str]) -> list[Together]:
     """So many, of all kinds."""
     chance = random.Random(seed)
@@ -86,12 +94,19 @@ class Owner:
     """The owner of the jobs of one domain."""
 
     def __init__(
-        self, service: Service, domains: Sequence[str], work: Sequence[Together], told: Told, seed: int
+        self,
+        service: Service,
+        domains: Sequence[str],
+        work: Sequence[Together],
+        told: Told,
+        seed: int,
+        changes: float = CHANGES,
     ) -> None:
         self.service, self.domains, self.told = service, domains, told
         self.chance = random.Random(f"{seed} {service.name}")
-        self.work = [*work]
-        self.chance.shuffle(self.work)
+        places = {each: number + self.chance.uniform(0, NEARBY) for number, each in enumerate(work)}
+        self.work = sorted(work, key=places.__getitem__)
+        self.goes_on = changes / (1 + changes)  # the chance of one more
         self.by_name = {each.name: each for each in work}
         self.changing = {each.name for each in work[::2]}  # the others show what follows by itself
 
@@ -101,8 +116,9 @@ class Owner:
             for each in self.work:
                 self._try("submit", lambda each=each: self._submit(client, each))
                 over.wait(self.chance.uniform(0, 2 * EVERY))
-                if self.chance.random() < 0.5:
+                while not over.is_set() and self.chance.random() < self.goes_on:
                     self._change(client)
+                    over.wait(self.chance.uniform(0, 2 * EVERY))
             while not over.is_set():
                 self._change(client)
                 over.wait(self.chance.uniform(0, 2 * EVERY))
@@ -173,7 +189,9 @@ def preemptive(service: Service) -> None:
     service.config["manager"] |= {"scheduler": "express", "express": SHORT, "slots": NODES}
 
 
-def owners(domains: Federation, work: Sequence[Together], told: Told, seed: int) -> list[Owner]:
+def owners(
+    domains: Federation, work: Sequence[Together], told: Told, seed: int, changes: float = CHANGES
+) -> list[Owner]:
     """One for each domain."""
     names = [service.name for service in domains.services]
-    return [Owner(service, names, work, told, seed) for service in domains.services]
+    return [Owner(service, names, work, told, seed, changes) for service in domains.services]

@@ -107,8 +107,20 @@ def test_a_job_says_until_when_it_waits_for_another_mate_and_what_then(domain, r
     assert (told.awaits_successor.until.seconds, told.awaits_successor.then) == (until, then)
     assert told.text.endswith(f": it waits for that until {story.utc(until)}, then {then}")
     assert Reasons(domain).successor(domain.jobs["2"]) == told.awaits_successor, "also before its turn"
+    holding = reason(domain, reason=Why.SUCCESSOR, state=JobState.HOLDING, held_until=now + 1000)
+    kept = domain.clock.to_wall(now + 10)
+    assert holding.text.endswith(f" until {story.utc(until)}, with its nodes until {story.utc(kept)}, then {then}")
+    assert domain.jobs["2"].job.keeps_nodes_until(now + 10) == now + 1000, "it could not give them back"
     domain.jobs["2"].job.group.lost = {"b": Lost("9", now, now)}
     assert Reasons(domain).successor(domain.jobs["2"]) is None
+
+
+def test_a_job_that_has_ended_waits_for_nothing(domain):
+    domain.jobs["2"].user_hold = True
+    views, record = Views(domain, domain.clock), domain.jobs["2"]
+    assert views.job(record).reason == story.HELD_BY_USER
+    domain.end("2", JobState.CANCELLED, "by u")
+    assert (views.job(record).state, views.job(record).reason) == (JobState.CANCELLED, "")
 
 
 def told_of_b(domain):

@@ -89,7 +89,11 @@ def told(what: str, **detail: object) -> str:
             {"group": "g", "why": "MateUnknown", "yields": 1, "peer": "b", "problem": "no_groups"},
         ),
         ("unlinked from group g", "is unlinked", {"group": "g"}),
-        ("has lost patience with its group", "waits no longer for an unsubmitted mate", {"group": "g"}),
+        (
+            "waits no longer for members that nobody has submitted",
+            "waits no longer for an unsubmitted mate",
+            {"group": "g"},
+        ),
     ],
 )
 def test_an_event_in_words(line, what, detail):

@@ -128,7 +128,7 @@ class Allocations:
             job.group.kept_until = 0
         effects: list[Effect] = []
         if self.ledger.story:  # else the detail need not be made
-            detail |= {"until": job.held_until, "generation": job.generation, "nodes": nodes}
+            detail |= {"until": job.keeps_nodes_until(now), "generation": job.generation, "nodes": nodes}
             effects += self.ledger.note(job, What.HOLDS, self._reason(job, why, now), **detail)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:

@@ -138,7 +138,7 @@ class Hearing:
         """The job has waited long enough for another in the place of a mate, or long enough with nodes."""
         if job.group is None or not job.group.lost:
             return []
-        awaited = [lost for lost in job.group.lost.values() if now < lost.until]
+        awaited = job.group.awaited(now)
         if not awaited:
             job.hinted = True
             return []

@@ -139,6 +139,11 @@ class PairedJob:
         group = self.group
         return group.jobs.get(group.others[0]) if group is not None and group.is_pair else None
 
+    def keeps_nodes_until(self, now: int) -> int:
+        """Return when its hold ends: sooner if it waits for another in the place of a mate, unless that comes."""
+        awaited = self.group.awaited(now) if self.group is not None and not self.alone else ()
+        return min([self.held_until, *(lost.hold_until for lost in awaited if lost.hold_until > now)])
+
     def is_parted_from(self, peer: Domain, mate: JobId) -> bool:
         """Return whether its owner has unlinked it from this mate."""
         return self.parted is not None and self.parted[:2] == (peer, mate)

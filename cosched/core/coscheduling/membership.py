@@ -309,6 +309,10 @@ class Membership:
         """Whether a start is proposed or agreed on, or some have started."""
         return bool(self.proposal or self.promise or self.agreement or self.slot or self.started_by)
 
+    def awaited(self, now: int) -> list[Lost]:
+        """Return the lost members in whose places others may still come."""
+        return [lost for lost in self.lost.values() if now < lost.until]
+
     @property
     def lacks_some(self) -> bool:
         """Whether some of the others are not known by their ids: they may not be submitted yet."""

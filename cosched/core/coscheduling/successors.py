@@ -50,12 +50,11 @@ class Successors:
         """Return the lost member in whose place another is waited for the longest; None: for none."""
         if job.group is None or not job.group.lost or job.alone:
             return None
-        awaited = [lost for lost in job.group.lost.values() if now < lost.until]
-        return max(awaited, key=lambda lost: lost.until, default=None)
+        return max(job.group.awaited(now), key=lambda lost: lost.until, default=None)
 
     def wait(self, job: PairedJob, lost: Lost, now: int) -> list[Effect]:
         """A job with nodes waits for another in that place."""
-        hold_until = min(each.hold_until for each in membership(job).lost.values() if now < each.until)
+        hold_until = min(each.hold_until for each in membership(job).awaited(now))
         scheme = Scheme.YIELD if hold_until <= now else None
         waits = self.allocations.wait(job, now, Why.SUCCESSOR, scheme, **job.about(self._where(job, lost)))
         return [*waits, SetTimer(job.id, Timer.SUCCESSOR, hold_until if job.state is HOLDING else lost.until)]

@@ -157,11 +157,10 @@ class Views:
         message.held_node_seconds = job.held_node_seconds
         if job.state is JobState.HOLDING:
             message.held_node_seconds += job.nodes * (self._clock.now() - job.held_since)
-            if job.held_until >= FOREVER:
+            if (until := job.keeps_nodes_until(self._clock.now())) >= FOREVER:
                 message.hold_forever = True
             else:
-                message.hold_until.seconds = self._clock.to_wall(job.held_until)
-
+                message.hold_until.seconds = self._clock.to_wall(until)
         elif promise is not None:
             message.hold_until.seconds = self._clock.to_wall(promise.until)
 
@@ -177,7 +176,7 @@ class Views:
             return story.CANCELLING
         if starting:
             return waits_to_begin(self._domain, record)
-        if record.user_hold:
+        if record.user_hold and not record.job.state.final:
             return story.PUT_ASIDE if str(record.id) in self._domain.aside else story.HELD_BY_USER
         if promise is not None:
             return story.kept_for(promise.proposer, promise.caller)

@@ -344,7 +344,9 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.CANCELLED: _ended("cancelled"),
     What.LINKED: _linked,
     What.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
-    What.PATIENCE_ENDED: lambda detail, _: f"has lost patience with its {'group' if 'group' in detail else 'mate'}",
+    What.PATIENCE_ENDED: lambda detail, _: (
+        f"waits no longer for {'members' if 'group' in detail else 'a mate'} that nobody has submitted"
+    ),
     Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
     What.HEARS_OF_MATE: lambda detail, _: f"hears that its mate on {detail['peer']} has changed, and asks",
     What.MATE_ENDED: _mate_ended,

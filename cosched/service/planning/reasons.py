@@ -257,7 +257,10 @@ class Reasons:
     def _successor(self, record: JobRecord) -> Reason:
         awaited, text = self.successor(record), in_words(Why.SUCCESSOR, of_group=not record.is_pair)
         if awaited is not None:
-            text = f"{text}: it waits for that until {story.utc(awaited.until.seconds)}, then {awaited.then}"
+            _, kept_until = self._hold(record)
+            sooner = kept_until is not None and kept_until.seconds < awaited.until.seconds
+            kept = f", with its nodes until {story.utc(kept_until.seconds)}" if kept_until and sooner else ""
+            text = f"{text}: it waits for that until {story.utc(awaited.until.seconds)}{kept}, then {awaited.then}"
         return Reason(
             awaits_successor=awaited or AwaitsSuccessor(),
             text=text,
@@ -268,7 +271,7 @@ class Reasons:
     def successor(self, record: JobRecord) -> AwaitsSuccessor | None:
         """Return until when a job waits for another in the place of a member that has ended; None: it does not."""
         group, now = record.job.group, self._clock.now()
-        ends = [lost.until for lost in group.lost.values() if now < lost.until] if group is not None else []
+        ends = [lost.until for lost in group.awaited(now)] if group is not None else []
         if not ends or record.state not in WAITING or record.job.alone:
             return None
         then = _WITHOUT_MEMBER[self._domain.core.settings.on_member_lost]
@@ -325,11 +328,11 @@ class Reasons:
         """Return the nodes that it holds, and until when."""
         if record.state is not JobState.HOLDING:
             return 0, None
-        until = record.job.held_until
+        until = record.job.keeps_nodes_until(self._clock.now())
         return record.node_count, None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
 
     def _at_most(self, record: JobRecord) -> str:
-        until = record.job.held_until
+        until = record.job.keeps_nodes_until(self._clock.now())
         return "" if until >= FOREVER else f" until {self._time(until)} at most"
 
     def _time(self, instant: int) -> str:
