@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.conformance.adapters.conftest import world
-from cosched_adapters import watch
-from cosched_adapters.pbs import held_nodes, hook_server, manager
+from cosched_adapters import root_hooks, watch
+from cosched_adapters.pbs import held_nodes, manager
 from deploy.gridengine.lab import is_installed as is_gridengine_installed
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs
@@ -46,7 +46,7 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield Memory()
     elif request.param == "pbs-recorded":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hook_server, "_ROOT", os.geteuid())  # we stand for the server
+            patch.setattr(root_hooks, "_ROOT", os.geteuid())  # we stand for the server
             patch.setattr(watch, "PACE", 0.05)
             patch.setattr(manager, "OTHERS_TURN", 0.3)
             patch.setattr(held_nodes, "LOST_AFTER", 0.2)

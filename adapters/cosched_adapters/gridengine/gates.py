@@ -15,16 +15,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
-from cosched.sockets.accepting import user_of
-from cosched_adapters.hook_lines import LineError, decode, encode
-from cosched_adapters.hook_socket import HookSocket, Over
-
-_FIRST_LINE = 5.0  # seconds within which a prolog must ask
-_ROOT = 0  # the prolog runs as root@
-_ONLY_ROOT = 0o600  # mode of the socket: it is the service's own user's, and root may do all
+from cosched_adapters.hook_lines import Fields, LineError, encode
 
 
 @dataclass(eq=False)
@@ -56,51 +48,31 @@ class Gate:
 
 
 class Gates:
-    """Serves prologs on the Unix socket `path`; `asked` gets each gate, and `gone` those that went unanswered.
+    """Answers prologs; `asked` gets each gate, and `gone` those that went unanswered.
 
     `ended` gets each job whose epilog tells of its end.
     """
 
     def __init__(
-        self,
-        path: Path,
-        asked: Callable[[Gate], object],
-        gone: Callable[[Gate], None],
-        ended: Callable[[str], None],
+        self, asked: Callable[[Gate], object], gone: Callable[[Gate], None], ended: Callable[[str], None]
     ) -> None:
         self._asked = asked
         self._gone = gone
         self._ended = ended
-        self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
 
-    async def open(self) -> None:
-        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        self._socket.open()
-
-    async def close(self) -> None:
-        """Stop listening: prologs ask the next service."""
-        await self._socket.close()
-
-    def _protocol(self, over: Over) -> asyncio.Protocol:
-        reader = asyncio.StreamReader()
-        return asyncio.StreamReaderProtocol(reader, partial(self._serve, over))
-
-    async def _serve(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        uid = user_of(writer.get_extra_info("socket"))
-        try:
-            async with asyncio.timeout(_FIRST_LINE):
-                line = await reader.readline()
-            if line and (gate := self._read(uid, line.rstrip(b"\n"))) is not None:
-                await self._wait(gate, reader)
-                if not gate.answered.cancelled():
-                    writer.write(gate.answered.result())
-                    await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-        except (OSError, TimeoutError, ValueError, LineError) as error:
-            self._socket.complain(uid, str(error) or "no line")
-        finally:
-            over()
+    async def answer(self, verb: str, fields: Fields, leaving: asyncio.StreamReader) -> bytes:
+        """Return the answer to a line; empty: an epilog has told something, or the prolog has gone. LineError."""
+        job, slots = fields.get("job", ""), fields.get("slots", "")
+        if not job.isdecimal() or verb not in ("prolog", "epilog"):
+            raise LineError("not a line of a prolog or epilog")
+        if verb == "epilog":
+            self._ended(job)
+            return b""
+        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        count = int(slots) if slots.isdecimal() else 1
+        gate = Gate(job, fields.get("run", ""), count, fields.get("hosts", ""), answered)
+        await self._wait(gate, leaving)
+        return b"" if answered.cancelled() else answered.result()
 
     async def _wait(self, gate: Gate, reader: asyncio.StreamReader) -> None:
         """Wait for the answer, or for the prolog's end."""
@@ -113,18 +85,3 @@ class Gates:
             if gate.waits:
                 gate.answered.cancel()
                 self._gone(gate)
-
-    def _read(self, uid: int, line: bytes) -> Gate | None:
-        """Return the gate that asks; None: an epilog has told something. LineError."""
-        if uid != _ROOT:
-            raise LineError(f"user {uid} is not root: the queue's prolog and epilog must begin with root@")
-        verb, fields = decode(line)
-        job, slots = fields.get("job", ""), fields.get("slots", "")
-        if not job.isdecimal() or verb not in ("prolog", "epilog"):
-            raise LineError("not a line of a prolog or epilog")
-        if verb == "epilog":
-            self._ended(job)
-            return None
-        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        count = int(slots) if slots.isdecimal() else 1
-        return Gate(job, fields.get("run", ""), count, fields.get("hosts", ""), answered)

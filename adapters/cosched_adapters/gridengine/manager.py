@@ -29,6 +29,7 @@ from cosched_adapters.manager import NoRequeueError, SlotsOnRecord
 from cosched_adapters.mate_fields import ADOPTABLE, is_adoptable
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
+from cosched_adapters.root_hooks import RootHooks
 from cosched_adapters.watched import WatchedQueue
 
 OTHERS_TURN = 4.0  # seconds for which a released job is held back, so that others get its slots offered first
@@ -54,7 +55,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._engine = GridEngine(settings)
         self._records = Records(settings.records)
         self._register = Register(self._reports.put_nowait, self._now, self._records)
-        self._gates = Gates(settings.hook_socket, self._hear, self._gone, self._ending)
+        self._hooks = RootHooks(settings.hook_socket, Gates(self._hear, self._gone, self._ending).answer)
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the prologs."""
@@ -62,7 +63,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._register.jobs |= {job.job_id: job for job in self._records.open()}
         await self._look()
         self._take_told()
-        await self._serve(self._gates, "the prologs")
+        await self._serve(self._hooks, "the prologs")
         self._watch.hint()
         return {job.job_id: job.known() for job in self._register.jobs.values()}
 
@@ -181,7 +182,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
 
     async def close(self) -> None:
         """Stop watching. Prologs wait for the next service."""
-        await self._stop(self._gates)
+        await self._stop(self._hooks)
 
     # Gates and looks at the queue
 

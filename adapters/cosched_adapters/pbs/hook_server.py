@@ -18,20 +18,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from cosched.sockets.accepting import user_of
-from cosched_adapters.hook_lines import Fields, LineError, decode, encode
-from cosched_adapters.hook_socket import HookSocket, Over
+from cosched_adapters.hook_lines import Fields, LineError, encode
 from cosched_adapters.mate_fields import RESOURCES
 from cosched_adapters.pbs import commands
+from cosched_adapters.root_hooks import RootHooks
 
 KEPT = ".kept"
-_FIRST_LINE = 2.0  # seconds within which a connection must send its line
-_LONGEST_LINE = 1 << 22  # bytes: a job may have thousands of vnodes
-_ROOT = 0  # pbs_server runs as root
-_ONLY_ROOT = 0o600  # mode of the socket: it is the service's own user's, and root may do all
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +67,16 @@ class HookServer:
         self._on_change = on_change
         self._on_queued = on_queued
         self._on_ended = on_ended
-        self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
+        self._hooks = RootHooks(path, self._answer)
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        self._socket.open()
+        await self._hooks.open()
         self._mark()
 
     async def close(self) -> None:
         """Stop listening: jobs start from now on as if there were no service."""
-        await self._socket.close()
-
-    def _protocol(self, over: Over) -> asyncio.Protocol:
-        reader = asyncio.StreamReader(_LONGEST_LINE)
-        return asyncio.StreamReaderProtocol(reader, partial(self._serve, over))
-
-    async def _serve(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        uid = user_of(writer.get_extra_info("socket"))
-        try:
-            async with asyncio.timeout(_FIRST_LINE):
-                if line := await reader.readline():
-                    writer.write(self._answer(uid, line.rstrip(b"\n")))
-                writer.close()
-                await writer.wait_closed()
-        except (OSError, TimeoutError, ValueError, LineError) as error:
-            self._socket.complain(uid, str(error) or "no line")
-        finally:
-            over()
+        await self._hooks.close()
 
     def _mark(self) -> None:
         """Tell the hook whether nodes are kept, before it hears the answer."""
@@ -108,10 +85,7 @@ class HookServer:
         else:
             self._kept.unlink(missing_ok=True)
 
-    def _answer(self, uid: int, line: bytes) -> bytes:
-        if uid != _ROOT:
-            raise LineError(f"user {uid} is not root")
-        verb, fields = decode(line)
+    async def _answer(self, verb: str, fields: Fields, _: asyncio.StreamReader) -> bytes:
         if verb == "runjob":
             asked = _asked(fields)
             why = self._on_run(asked)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched_adapters.pbs import hook_server
+from cosched_adapters import root_hooks
 from cosched_adapters.pbs.hook_server import Asked, HookServer
 from tests.adapters.pbs.hook_events import Hook, Job, Resources
 
@@ -57,7 +57,7 @@ class Service:
 @pytest.fixture
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
     """A service that serves the hook; we stand for root."""
-    monkeypatch.setattr(hook_server, "_ROOT", os.geteuid())
+    monkeypatch.setattr(root_hooks, "_ROOT", os.geteuid())
     service = Service()
     answers = service.on_run, service.on_change, service.on_queued, service.ended.append
     server = HookServer(tmp_path / "socket", *answers, lambda: service.keeping, lambda _: service.finding)

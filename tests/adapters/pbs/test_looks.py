@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cosched_adapters import root_hooks
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.manager import NoRequeueError
-from cosched_adapters.pbs import commands, hook_server
+from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.manager import PbsManager
 from cosched_adapters.pbs.settings import read_settings
@@ -39,7 +40,7 @@ class Counted(RecordedPrograms):
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedServer:
-    monkeypatch.setattr(hook_server, "_ROOT", os.geteuid())
+    monkeypatch.setattr(root_hooks, "_ROOT", os.geteuid())
     return RecordedServer(tmp_path, monkeypatch, 4)
 
 
