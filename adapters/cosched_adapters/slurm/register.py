@@ -215,10 +215,22 @@ class Register(register.Register[BatchJob]):
 
     def _lose(self, job: BatchJob) -> None:
         del self.jobs[job.job_id]
+        if job.phase is Phase.OFFERED:
+            self.hooks.end(job.job_id)  # it may be that of another job with this id: Slurm offers that again
         if job.phase is not Phase.ENDED:
-            self._ended(job, states.gone(job.job_id, time.time(), job.started))
+            self._end(job, states.gone(job.job_id, time.time(), job.started))
 
     def _ended(self, job: BatchJob, end: Ended) -> None:
+        """Note an end, and end the hook that still waits.
+
+        Slurm kills no hook that it was just about to call when the job was cancelled. It would requeue the job if the
+        hook failed.
+        """
+        if job.phase is Phase.OFFERED:
+            self.hooks.start(job.job_id)
+        self._end(job, end)
+
+    def _end(self, job: BatchJob, end: Ended) -> None:
         job.phase, job.end = Phase.ENDED, end
         job.moved.set()
         self._report(end)

@@ -11,6 +11,7 @@ from cosched_adapters import slices
 from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import JobOutlook, Offered, Resized
 from cosched_adapters.manager import End, Ended, Started
+from cosched_adapters.slurm.commands import JobRow
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
 
@@ -334,6 +335,24 @@ def test_ends(desk: Desk, state: str, exit_code: str, how: End, code: int | None
     end = desk.reports[-1]
     assert isinstance(end, Ended)
     assert (end.how, end.exit_code, end.signal) == (how, code, signal)
+
+
+@pytest.mark.parametrize("by_hook", [True, False])
+def test_a_hook_that_outlives_its_job_is_ended_and_not_as_one_that_fails(desk: Desk, by_hook: bool) -> None:
+    """Slurm does not kill a hook that it is just about to call as the job is cancelled, and requeues if it fails."""
+    desk.book.offered(OFFER)
+    if by_hook:
+        desk.book.ended(replace(END, state="CANCELLED", started_at=None))
+    desk.look(replace(ROW, state="CANCELLED"))
+    assert desk.told == [("start", "7", None)]
+    assert desk.kinds == ["Appeared", "Offered", "Ended"]
+
+
+@pytest.mark.parametrize("rows", [[], [replace(ROW, submitted_at=1001)]])
+def test_a_hook_of_a_job_that_is_lost_or_of_another_with_its_id_is_called_again(desk: Desk, rows: list[JobRow]) -> None:
+    desk.book.offered(OFFER)
+    desk.look(*rows)
+    assert desk.told == [("end", "7", None)]
 
 
 def test_a_job_that_slurm_does_not_know_any_more_is_lost(desk: Desk) -> None:
