@@ -11,7 +11,6 @@ import getpass
 import json
 import os
 import shlex
-import shutil
 import signal
 import socket
 import struct
@@ -26,6 +25,7 @@ from typing import Any
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import say
+from cosched.cli.own_unit import SCRIPT, unit_command
 from cosched.sockets.domain_sockets import own_folder
 from cosched.words.errors import InputError
 from cosched.words.file_errors import reason_of
@@ -154,20 +154,22 @@ class OwnService:
         self._restart.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
 
     def _start(self) -> None:
-        log = self.folder / "service.log"
+        log, ended = self.folder / "service.log", False
+        service = [sys.executable, "-c", COMMAND, "serve", "--config", str(self.config)]
         with log.open("ab") as output:
             before = output.tell()
             process = subprocess.Popen(
-                [*_scope(), sys.executable, "-c", COMMAND, "serve", "--config", str(self.config)],
+                unit_command(self.folder, service, log) or service,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
         over = time.monotonic() + STARTS
         while f"serving {self.name} on " not in (said := _since(log, before)):
-            if process.poll() is not None:
+            if ended:
                 last = (said.strip().splitlines() or [f"exit {process.returncode}"])[-1]
                 raise Failure(f"your service does not start: {last.removeprefix('cosched: ')}", FAILED)
             if time.monotonic() > over:
                 raise Failure(f"your service does not serve yet: see {log}", FAILED)
+            ended = process.poll() is not None  # it has said all, then
             time.sleep(_LOOK)
 
     def end(self) -> bool:
@@ -182,7 +184,7 @@ class OwnService:
                 if time.monotonic() > over:
                     raise Failure(f"process {process} does not end: see {self.folder / 'service.log'}", FAILED)
                 time.sleep(_LOOK)
-        for file in (self._where, self._restart):
+        for file in (self._where, self._restart, self.folder / SCRIPT):
             file.unlink(missing_ok=True)
         return process is not None
 
@@ -198,19 +200,6 @@ class OwnService:
         except OSError as error:
             where = error.filename or self.folder
             raise InputError(str(where), None, f"cannot be used: {reason_of(error, where)}") from None
-
-
-def _scope() -> list[str]:
-    """Return the command by which systemd keeps a process after its user has logged out; empty: there is none."""
-    manager = Path(os.environ.get("XDG_RUNTIME_DIR", "/nowhere")) / "systemd" / "private"
-    if not manager.exists() or shutil.which("systemd-run") is None:
-        return []
-    scope = ["systemd-run", "--user", "--scope", "--quiet", "--collect", "--"]
-    try:
-        tried = subprocess.run([*scope, "true"], capture_output=True, timeout=ENDS, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [] if tried.returncode else scope
 
 
 def _was_killed(log: Path) -> bool:

@@ -115,8 +115,8 @@ class Service:
             look_from_now_on()  # a search among what is loaded takes up to a tenth of a second
             self._serving = True
             self._greeting.tell()
-            systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")
             _LOG.info("serving %s on %s", self.name, self.address)
+            systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")
             await self._stop.wait()
             self._serving = False
             systemd.notify("STOPPING=1")

@@ -1,5 +1,6 @@
 """A user's own service: what is said when it cannot stay, and what runs it again. The service is a stand-in."""
 
+import getpass
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from cosched.cli import own as own_commands
-from cosched.cli import own_service
+from cosched.cli import own_service, own_unit
 from cosched.cli.main import main
 from cosched.cli.output.failures import Failure
 from cosched.cli.own_service import OwnService, lives
@@ -90,23 +91,30 @@ def test_gates_find_how_to_start_it_again_until_its_user_ends_it(own, monkeypatc
     assert not (own.folder / "restart").exists()
 
 
-@pytest.mark.parametrize("works", [True, False])
-def test_systemd_keeps_it_where_there_is_one_of_the_user(own, monkeypatch, tmp_path, works):
+@pytest.mark.parametrize(("works", "stays"), [(True, True), (False, True), (True, False)])
+def test_a_unit_has_it_where_the_user_s_systemd_works_and_stays_after_a_logout(
+    own, monkeypatch, tmp_path, works, stays
+):
     (tmp_path / "systemd").mkdir()
     (tmp_path / "systemd" / "private").touch()
+    if stays:
+        (tmp_path / getpass.getuser()).touch()
     tool = tmp_path / "systemd-run"
-    tool.write_text(
-        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n{"while [ $1 != -- ]; do shift; done" if works else "exit 1"}\n'
-        'shift; exec "$@"\n'
-    )
+    does = 'while [ "${1#--}" != "$1" ]; do shift; done; unset HOSTILE; exec "$@"' if works else "exit 1"
+    tool.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n{does}\n')
     tool.chmod(0o700)
+    monkeypatch.setattr(own_unit, "LINGER", tmp_path)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOSTILE", "it's $HOME\n%h")
     own.start()
-    asked = (tmp_path / "asked").read_text().splitlines()
-    assert asked[0] == "--user --scope --quiet --collect -- true"
-    assert any(f"--scope --quiet --collect -- {sys.executable} -c" in line for line in asked) == works
-    assert own.process() is not None
+    asked = (tmp_path / "asked").read_text().splitlines() if stays else []
+    assert [line.split()[-1] for line in asked] == ["true", f"{own.folder}/run"][: stays * (1 + works)]
+    process = own.process()
+    assert process is not None
+    assert b"\0HOSTILE=it's $HOME\n%h\0" in Path(f"/proc/{process}/environ").read_bytes()
+    own.end()
+    assert not (own.folder / "run").exists()
 
 
 def test_clocks_that_differ_are_said_when_a_peer_is_added(own, monkeypatch, tmp_path):

@@ -67,6 +67,11 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
     both = ("submit", "--to", "intrepid:sim.sh", "--to", "eureka:vis.sh")
     assert here(*both, "--pair", "run4") == "Submitted job 4 to intrepid\nSubmitted job 4 to eureka\n"
     wait_until(lambda: started(tmp_path, "run4") == 2, "run4 starts on both sides")
+    mistyped = here.run("submit", "--to", "intrepid:sim.sh", "--to", "eurekaa:vis.sh", "--pair", "run5")
+    assert mistyped.stderr == (
+        "cosched: --to: eurekaa is not known here; did you mean eureka? (known: eureka, intrepid): "
+        "cosched peer add couples a domain\n"
+    )
     refused = here.run(*both, "--pair", "run4", "-N", "2")
     assert "put what else a job asks for into its script" in refused.stderr
     (here.folder / "sim.sh").write_text("#!/bin/sh\n#COSCHED --nodes=99\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,17 +16,33 @@ from cosched.cli.client.submitted import tell_id
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.own_service import COMMAND, OwnService
+from cosched.validation.near_names import did_you_mean
+from cosched.words.errors import InputError
 
 _PATIENCE = 300.0  # seconds of one command: its service may have to be started
 _OWN = {"destinations", "pair", "group", "parsable"}
 
 
 def logins_of(destinations: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the logins of those of these domains that are peers of the user's own service by ssh."""
+    """Return the logins of those of these domains that are peers of the user's own service by ssh.
+
+    InputError: the user has an own service, and one of these domains is not known here.
+    """
+    from cosched.client.defaults import named_domains
+
     own = OwnService()
-    peers = own.settings().get("peer", []) if own.exists else []
-    named = {domain for domain, _ in destinations}
-    return {peer["name"]: peer["ssh"] for peer in peers if peer.get("ssh") and peer.get("name") in named}
+    if not own.exists:
+        return {}
+    logins = {peer["name"]: peer["ssh"] for peer in own.settings().get("peer", []) if peer.get("ssh")}
+    try:
+        known = {own.name, *logins, *named_domains(os.environ)}
+    except ValueError as error:
+        raise InputError("--to", None, str(error)) from None
+    for domain, _ in destinations:
+        if domain not in known:
+            there_are = f"{did_you_mean(domain, known)} (known: {', '.join(sorted(known))})"
+            raise InputError("--to", None, f"{domain} is not known here{there_are}: cosched peer add couples a domain")
+    return {domain: logins[domain] for domain, _ in destinations if domain in logins}
 
 
 def submit_by_login(
