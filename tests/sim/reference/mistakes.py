@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cosched_sim.reference.suite import workloads
-from tests.reference import RefDomain, blocks, coschedule, flat, iteration, meet_mistakes, order, state, world
+from tests.reference import RefDomain, blocks, coschedule, flat, iteration, order, state, world
 from tests.reference.planned import PlannedIteration
 
 from . import slowly
@@ -137,9 +137,9 @@ MISTAKES = {
     "left-out-awaited": replaced(slowly, "clean", wrong.clean_with_large_jobs_to_come),
     "meet-no-budget": setting(mate_budget="0"),
     "meet-no-slots": setting(slots=False),
-    "guard-off": replaced(PlannedIteration, "limit", meet_mistakes.no_limit),
+    "guard-off": replaced(PlannedIteration, "limit", cosched.no_guard),
     "guard-strict": replaced(PlannedIteration, "limit", cosched.strict_guard),
-    "slot-only-when-due": replaced(PlannedIteration, "turn", meet_mistakes.never_early),
+    "slot-only-when-due": replaced(PlannedIteration, "turn", cosched.never_early),
 }
 
 

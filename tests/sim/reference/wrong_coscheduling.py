@@ -4,10 +4,13 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 
-from tests.reference import RefDomain, blocks, coschedule, flat, iteration, meet_mistakes, state
+from tests.reference import RefDomain, blocks, coschedule, flat, iteration, state
+from tests.reference.planned import PlannedIteration
 
 right_iterate = iteration.iterate
 right_run_job = coschedule.run_job
+right_limit = PlannedIteration.limit
+right_turn = PlannedIteration.turn
 
 
 def coordinated_all_the_same(domain: RefDomain) -> None:
@@ -34,9 +37,17 @@ def cap_in_floats(domain: RefDomain) -> None:
     domain.max_held_fraction = f"{math.floor(float(domain.max_held_fraction) * domain.nodes)}/{domain.nodes}"
 
 
+def no_guard(*_):
+    return math.inf
+
+
 def strict_guard(iteration, *rest):
-    limit = meet_mistakes.right_limit(iteration, *rest)
+    limit = right_limit(iteration, *rest)
     return limit and limit - 1
+
+
+def never_early(iteration, entry):
+    return entry.slot is not None or right_turn(iteration, entry)
 
 
 def always(*_reservation) -> iteration.MayHold:
