@@ -43,9 +43,9 @@ class Connected:
         """Connect to `server`, `unix:PATH` or `HOST:PORT`.
 
         Its default is COSCHED_SERVER, else the server of client.toml, else this host's only domain. `timeout` is in
-        seconds, for each attempt at a call. `tls` is for HOST:PORT; its default is COSCHED_CA, COSCHED_CERTIFICATE and
-        COSCHED_KEY, else the keys of client.toml (`cosched.client.defaults`), else no TLS. OSError if one of the files
-        cannot be read.
+        seconds, for each attempt at a call. `tls` is for HOST:PORT; its default is COSCHED_CA, COSCHED_CERTIFICATE,
+        COSCHED_KEY and COSCHED_TOKEN_FILE, else the keys of client.toml (`cosched.client.defaults`), else no TLS.
+        OSError if one of the files cannot be read.
         """
         self.server = server_address(server)
         self._tls = chosen_tls(self.server, tls)

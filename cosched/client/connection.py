@@ -13,6 +13,7 @@ from urllib.parse import quote
 import grpc
 
 from cosched.client.defaults import BATCH_CONFIG, defaults, keys_of, only_socket
+from cosched.client.token import with_token
 
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
@@ -27,16 +28,18 @@ _OPTIONS: list[tuple[str, str | int]] = [
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM files for TLS: the authority of the domain's certificate, and the user's own certificate and key.
+    """Files for TLS: the authority of the domain's certificate, and the user's own certificate and key, all PEM.
 
     `server_identity`: the URI in the domain's certificate, such as spiffe://site/cosched/eureka. Without it the
-    certificate must name the HOST of HOST:PORT.
+    certificate must name the HOST of HOST:PORT. `token`: the file of the user's token, for a domain that takes tokens.
+    Without a certificate and this file, a token is looked for: see `cosched.client.token`.
     """
 
     ca: str | Path
     certificate: str | Path | None = None
     key: str | Path | None = None
     server_identity: str | None = None
+    token: str | Path | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError if only one of certificate and key is given."""
@@ -47,22 +50,29 @@ class Tls:
     def from_environment(cls, environment: Mapping[str, str]) -> Tls | None:
         """Return the TLS that the environment sets, else that of client.toml; None if no authority is set.
 
-        The variables are COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY.
+        The variables are COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY, COSCHED_SERVER_IDENTITY and COSCHED_TOKEN_FILE.
         """
-        names = ("CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY")
+        names = ("CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY", "TOKEN_FILE")
         given = [environment.get(f"COSCHED_{name}") or None for name in names]
         if given[0] is None and (given[1] is not None or given[2] is not None):
             raise ValueError("COSCHED_CERTIFICATE and COSCHED_KEY need COSCHED_CA")
         if given[0] is None:
             kept = defaults(environment)
-            given = [*(kept.get(name.lower()) for name in names[:3]), given[3] or kept.get("server_identity")]
-        ca, certificate, key, identity = given
-        return cls(ca, certificate, key, identity) if ca is not None else None
+            given = [
+                *(kept.get(name.lower()) for name in names[:3]),
+                given[3] or kept.get("server_identity"),
+                given[4] or kept.get("token"),
+            ]
+        ca, certificate, key, identity, token = given
+        if ca is None and token is not None:
+            raise ValueError(f"the token in {token} is sent over TLS only: set COSCHED_CA, or ca in client.toml")
+        return cls(ca, certificate, key, identity, token) if ca is not None else None
 
     def credentials(self) -> grpc.ChannelCredentials:
         """Read the files and return their credentials; OSError."""
         ca, certificate, key = (file and Path(file).read_bytes() for file in (self.ca, self.certificate, self.key))
-        return grpc.ssl_channel_credentials(ca, key, certificate)
+        tls = grpc.ssl_channel_credentials(ca, key, certificate)
+        return with_token(tls, self.token) if self.token is not None or certificate is None else tls
 
 
 def server_address(server: str | None) -> str:

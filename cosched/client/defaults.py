@@ -8,6 +8,7 @@ It is the first existing one of `~/.config/cosched/client.toml` (or below XDG_CO
     certificate = "ann.pem"
     key = "ann.key"
     server_identity = "spiffe://site/cosched/intrepid"
+    token = "/run/user/1000/bt_u1000"               # where the domain takes tokens, instead of certificate and key
 
 Without a server there or in COSCHED_SERVER, the client calls the user's own service (`cosched up`), or else the only
 domain with a socket in /run/cosched.
@@ -38,7 +39,7 @@ from cosched.words.file_errors import reason_of
 
 HOST_FILE = Path("/etc/cosched/client.toml")
 SOCKETS = Path("/run/cosched")
-FILES = ("ca", "certificate", "key")
+FILES = ("ca", "certificate", "key", "token")
 BATCH_CONFIG = "batch_config"  # of a domain in the table
 KEYS = ("server", *FILES, "server_identity")
 

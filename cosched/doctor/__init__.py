@@ -11,6 +11,7 @@ from cosched.doctor.manager import check_manager
 from cosched.doctor.other_end import check_other_end
 from cosched.doctor.peers import check_peers
 from cosched.doctor.service import check_service, running_service
+from cosched.doctor.tokens import check_tokens
 from cosched.service.configuration import Configuration
 from cosched_adapters.findings import Finding, guarded
 
@@ -32,6 +33,7 @@ def examine(configuration: Configuration, source: str, *, other_ends: bool = Tru
         kind: list(guarded(kind, lambda: asyncio.run(check_manager(configuration, service)))),
         "coscheduling": list(guarded("coscheduling", check_coscheduling, configuration)),
         "certificates": list(guarded("certificates", check_certificates, configuration, service.account)),
+        "tokens": list(guarded("tokens", check_tokens, configuration, service.account)),
         "peers": list(guarded("peers", lambda: asyncio.run(check_peers(configuration, service.domain)))),
     }
     logins = {peer.name: peer.ssh for peer in configuration.peers if peer.ssh and other_ends}

@@ -155,12 +155,13 @@ def _absent(domain: DomainSection, unit: Unit | None, source: str) -> Finding:
 
 def _check_addresses(configuration: Configuration) -> Iterator[Finding]:
     """Check that a service that does not run could listen."""
-    for key, address in addresses(configuration):
+    for section_name, key, address in addresses(configuration):
         try:
-            check_address(key, address)
+            check_address(section_name, key, address)
         except InputError as error:
             show = f"ss -ltnp 'sport = :{parse_address(address)[1]}'"
-            yield problem(key, error.reason, "end the process that has it, or choose another address", SHELL, show)
+            subject = key if section_name == "domain" else f"{section_name}.{key}"
+            yield problem(subject, error.reason, "end the process that has it, or choose another address", SHELL, show)
 
 
 def _check_state(path: Path, account: Account) -> Finding:

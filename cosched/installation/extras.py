@@ -13,12 +13,14 @@ DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` 
 
 # The packages of each extra, by import name. pyproject.toml defines the extras. The simulator and the studies of papers
 # are distributions of their own, which bring all that they need; but `make demo` installs the simulator without these.
-SCHEDULER, SIMULATOR, PAPERS, DASK, HOST, PAGE = "scheduler", "sim", "papers", "dask", "host", "page"
+SCHEDULER, SIMULATOR, PAPERS, DASK, HOST = "scheduler", "sim", "papers", "dask", "host"
+PAGE, TOKENS = "page", "tokens"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
     DASK: ("distributed",),
     HOST: ("psutil",),
     PAGE: ("jinja2", "starlette", "uvicorn"),
+    TOKENS: ("jwt",),
     SIMULATOR: ("jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"),
 }
 USERS = {
@@ -26,6 +28,7 @@ USERS = {
     DASK: "--dask",
     HOST: "the source of information `host`",
     PAGE: "the page",
+    TOKENS: "[tokens]",
     SIMULATOR: "this command",
 }
 

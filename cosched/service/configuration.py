@@ -25,6 +25,7 @@ from cosched.service.configuration_sections import (
     Page,
     Peer,
     Tls,
+    Tokens,
 )
 from cosched.validation.addresses import is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, close_to, first_mistake, key_shown, no_such_key
@@ -50,6 +51,7 @@ class Configuration(Settings):
     accounts: tuple[Account, ...] = Field(default=(), alias="account")
     events: Events = Events()
     tls: Tls | None = None
+    tokens: Tokens | None = None
     page: Page | None = None
     machines: Machines | None = None
     manager: Manager
@@ -82,6 +84,8 @@ class Configuration(Settings):
             raise ValueError("tls: the section [tls] is missing; without it domain.plaintext must be true")
         if self.domain.listen is None and self.domain.socket is None:
             raise KeyedError(("domain", "listen"), "missing, and so is socket: nobody can call this domain")
+        if self.tokens is not None and (self.tls is None or self.domain.plaintext):
+            raise KeyedError(("tokens",), "tokens are taken over TLS only: set [tls], and no domain.plaintext")
         return self
 
     @model_validator(mode="after")
@@ -191,6 +195,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "account": Account,
     "events": Events,
     "tls": Tls,
+    "tokens": Tokens,
     "page": Page,
     "machines": Machines,
     "manager": Manager,

@@ -271,6 +271,19 @@ class Tls(Settings):
         return value
 
 
+class Tokens(Settings):
+    """[tokens]: where users of other hosts call with tokens of one issuer, and which of these are taken."""
+
+    listen: ListenAddress
+    issuer: Text
+    audience: Text
+    keys: ReadableFile  # the issuer's public keys, a JSON Web Key Set
+    claim: Text = "sub"  # it names the user
+    accounts: Mapping[Text, Text] = Field(default_factory=dict)  # users by the claim; empty: the claim is the name
+    scopes: tuple[Text, ...] = ()  # a token must have all of them
+    leeway: Annotated[Seconds, Field(le=300)] = 30  # between the issuer's clock and ours
+
+
 class Page(Settings):
     """[page]: how people look at the domain with a browser, who sees whose jobs, and how much each may ask."""
 

@@ -36,6 +36,8 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "users of this host", f"unix:{domain.socket}" if domain.socket else "no socket: no local users"
     if tls and tls.user_identity and not domain.plaintext:
         yield "other users", f"certificates {tls.user_identity}NAME"
+    if (tokens := configuration.tokens) is not None:
+        yield "users with tokens", f"{tokens.listen} (TLS), tokens of {tokens.issuer} for {tokens.audience}"
     yield "operators", ", ".join(("root", "the service's own user", *domain.operators))
     yield "metrics", f"http://{domain.http}/metrics and /healthz" if domain.http else "none"
     if configuration.page is not None:

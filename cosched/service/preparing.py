@@ -9,9 +9,10 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cosched.installation.extras import PAGE, need
+from cosched.installation.extras import PAGE, TOKENS, need
 from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
 from cosched.planning.information.domains import DOMAINS
 from cosched.service.configuration import Configuration
@@ -23,6 +24,9 @@ from cosched_adapters.launcher import lacking
 from cosched_adapters.loading import SCHEDULER, ResourceManager, load_manager
 from cosched_adapters.manager import ManagerError, SettingError
 
+if TYPE_CHECKING:
+    from cosched.service.wire.tokens import TokenCallers
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -30,6 +34,7 @@ class Prepared:
 
     manager: ResourceManager
     tls: TlsFiles | None
+    tokens: TokenCallers | None
     catalogue: Catalogue | None  # of its machines, if they are listed
     doubts: tuple[str, ...]  # settings that are valid but seldom intended
 
@@ -41,7 +46,7 @@ def prepare(configuration: Configuration) -> Prepared:
     manager, tls = _manager(configuration), _tls(configuration)
     used = tls is not None and not configuration.domain.plaintext
     doubt = doubtful_identity(configuration.domain.name, tls.current()[1].identity) if tls and used else None
-    return Prepared(manager, tls, _catalogue(configuration), (doubt,) if doubt else ())
+    return Prepared(manager, tls, _tokens(configuration), _catalogue(configuration), (doubt,) if doubt else ())
 
 
 def _manager(configuration: Configuration) -> ResourceManager:
@@ -99,6 +104,15 @@ def _tls(configuration: Configuration) -> TlsFiles | None:
     return files
 
 
+def _tokens(configuration: Configuration) -> TokenCallers | None:
+    if configuration.tokens is None:
+        return None
+    need(TOKENS)
+    from cosched.service.wire.tokens import TokenCallers  # its package is of an extra
+
+    return TokenCallers(configuration.tokens)
+
+
 def wrong_identity(configuration: Configuration, identity: str) -> str | None:
     """Return why a certificate with this identity cannot be this domain's; None if it can."""
     for peer in configuration.peers:
@@ -121,12 +135,12 @@ def doubtful_identity(name: str, identity: str) -> str | None:
 
 def check_addresses(configuration: Configuration) -> None:
     """Raise InputError for an address that cannot be listened on, before anything is loaded or opened."""
-    for key, address in addresses(configuration):
-        check_address(key, address)
+    for named in addresses(configuration):
+        check_address(*named)
 
 
-def check_address(key: str, address: str) -> None:
-    """Raise InputError if this address, which `key` of [domain] names, cannot be listened on."""
+def check_address(section: str, key: str, address: str) -> None:
+    """Raise InputError if this address, which `key` of a section names, cannot be listened on."""
     host, port = parse_address(address)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -136,18 +150,20 @@ def check_address(key: str, address: str) -> None:
                 trial.bind(place)
                 trial.listen()
     except OSError as error:
-        raise not_bound(key, address, error.strerror) from None
+        raise not_bound(section, key, address, error.strerror) from None
 
 
-def addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
-    """Yield the keys of [domain] that name addresses to listen on, each with its address."""
+def addresses(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys that name addresses to listen on, each after its section, and with its address."""
     if configuration.domain.listen is not None:
-        yield "listen", configuration.domain.listen
+        yield "domain", "listen", configuration.domain.listen
+    if configuration.tokens is not None:
+        yield "tokens", "listen", configuration.tokens.listen
     if configuration.domain.http is not None:
-        yield "http", configuration.domain.http
+        yield "domain", "http", configuration.domain.http
 
 
-def not_bound(key: str, address: str, why: str | None = None) -> InputError:
-    """Return the error that an address of [domain] cannot be listened on."""
+def not_bound(section: str, key: str, address: str, why: str | None = None) -> InputError:
+    """Return the error that an address cannot be listened on, which `key` of a section names."""
     said = f" ({why})" if why else ""
-    return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's{said}")
+    return InputError(section, key, f"{address} cannot be listened on: in use, or not this host's{said}")

@@ -152,11 +152,12 @@ class Service:
         if not await self._starting.turn(prepared.manager):
             check_addresses(self.configuration)  # else they are, or were, those of another host's service
         await self._starting.opened(lambda: self._open_store(stack))
-        self._listeners = Listeners(self.configuration, self._tls, self.metrics, self._starting, self.problem)
+        self._listeners = Listeners(self.configuration, prepared, self.metrics, self._starting, self.problem)
         self._listening = await stack.enter_async_context(AsyncExitStack())
         await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
         await self._listeners.open_listener(self._listening)
+        await self._listeners.open_token_listener(self._listening)
         await self._listeners.open_peer_sockets(self._listening)
         await self._starting.load_kernels(self._ours.needed(self._cluster), self._ours.name)
         await self._open_domain(stack, manager)

@@ -12,7 +12,7 @@ must take for "perhaps carried out", and log a stack trace each time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol
@@ -28,7 +28,7 @@ from cosched.service.wire.errors import Refusal, abort
 
 PATIENCE = 20.0  # seconds for a message to arrive
 MOST_HALF_OPEN = 2048  # calls, which take 24 KB each
-Keep = Callable[[Context, Caller], None]
+Keep = Callable[[Context, Caller], Awaitable[None]]
 _OF_PEERS = frozenset({"cosched.v1.CoschedulingService", "grpc.health.v1.Health"})
 _UNREADABLE = object()
 _CANNOT_BE_READ = Refusal(
@@ -92,11 +92,11 @@ class Reception:
 
     @asynccontextmanager
     async def _place(self, method: _Method, context: Context) -> AsyncIterator[None]:
-        caller = method.identify(context)
-        if caller.plaintext and method.of_peers and method.limits is CALLS:
-            caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
         try:
-            method.keep(context, caller)
+            caller = method.identify(context)
+            if caller.plaintext and method.of_peers and method.limits is CALLS:
+                caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
+            await method.keep(context, caller)
             leave = self._quotas.enter(method.limits, caller)
         except Refusal as refusal:
             await self._refuse(method, context, refusal)
@@ -107,7 +107,7 @@ class Reception:
 
     async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
         self._metrics.request(method.name, refusal.code.name, 0.0)
-        if refusal.code is grpc.StatusCode.PERMISSION_DENIED:
+        if refusal.code in (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED):
             self._metrics.denied(refusal.reason).inc()
         await abort(context, refusal)
 
@@ -135,7 +135,7 @@ class ReceivingServer:
     """A server for the generated functions `add_..._to_server`; its calls go through the reception."""
 
     def __init__(self, server: Handled, reception: Reception, identify: Identify, keep: Keep) -> None:
-        """`identify` returns who calls; `keep` is told the caller that uses the call's connection, and may refuse."""
+        """`identify` returns who calls; `keep` is told who uses the call's connection. Both may raise Refusal."""
         self._server = server
         self._reception = reception
         self._identify = identify

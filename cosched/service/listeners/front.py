@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import os
 import shutil
 import socket
@@ -42,7 +43,8 @@ class Passed:
     connection: Connection
     generation: int = 0  # of the certificates that were in use when it came
     certificate: x509.Certificate | None = None  # the caller's; None: not known yet
-    caller: Caller | None = None  # the caller, if the origin identifies it
+    caller: Caller | None = None  # the caller, if the origin identifies it, or the last whose account was found
+    until: float = math.inf  # seconds since 1970: when the first token that was shown on it expires
     connecting: asyncio.Task[None] | None = None
 
 
@@ -111,7 +113,7 @@ class Front:
         passed = self.passed(context)
         return passed.connection.origin if passed is not None else "nowhere"
 
-    def keep(self, context: Context, caller: Caller) -> None:
+    async def keep(self, context: Context, caller: Caller) -> None:
         """Keep the connection of this call from being ended for others, since a known caller uses it."""
         if (passed := self.passed(context)) is not None:
             self._keep(passed, caller)

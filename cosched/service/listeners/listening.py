@@ -32,14 +32,13 @@ from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.metrics import Metrics
 from cosched.service.page.page_api import Described, PageApi
 from cosched.service.peers.peers import PeerClients
-from cosched.service.preparing import not_bound
+from cosched.service.preparing import Prepared, not_bound
 from cosched.service.replay.api import ReplayApi
 from cosched.service.replay.pace import Lockstep
 from cosched.service.starting import Starting
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers, socket_peer
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.tls import ServerTls
-from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.connections import Room
 from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
@@ -53,6 +52,7 @@ from cosched.v1.run_times_pb2_grpc import add_RunTimesServiceServicer_to_server
 from cosched.v1.usage_pb2_grpc import add_UsageServiceServicer_to_server
 
 SHOWN = ("Coscheduling", "Domain", "Rendezvous", "Explain", "Machines", "Page", "Usage", "RunTimes")  # by reflection
+OF_PEERS = ("Coscheduling", "Page")  # of these services, those that only other domains call
 GRACE = 2.0  # seconds that open calls get at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
@@ -91,6 +91,7 @@ class _Server(NamedTuple):
     receiving: ReceivingServer
     identify: Identify
     local: bool  # for users of this host, and the conductor of a replay
+    peers: bool  # for other domains, too
 
 
 class Listeners:
@@ -101,7 +102,7 @@ class Listeners:
     def __init__(
         self,
         configuration: Configuration,
-        tls: TlsFiles | None,
+        prepared: Prepared,
         metrics: Metrics,
         starting: Starting,
         problem: Callable[[], str | None],
@@ -109,7 +110,8 @@ class Listeners:
         """`starting`: what is told until `serve` is called; `problem`: why it is not healthy."""
         self._configuration = configuration
         self._section = configuration.domain
-        self._tls = tls
+        self._tls = prepared.tls
+        self._tokens = prepared.tokens
         self._metrics = metrics
         self._starting = starting
         self._problem = problem
@@ -136,7 +138,7 @@ class Listeners:
         try:
             await http.start()
         except OSError:
-            raise not_bound("http", self._section.http) from None
+            raise not_bound("domain", "http", self._section.http) from None
         stack.push_async_callback(http.stop)
 
     def _open_page(self, stack: AsyncExitStack, served: Served) -> None:
@@ -162,9 +164,7 @@ class Listeners:
             self.address = f"unix:{section.socket}"
             return
         private = section.state.with_name(f".{section.state.name}.listen")
-        most = _most(REMOTE_CONNECTIONS)
-        room = Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
-        front = RemoteSocket(section.listen, private, room, None if section.plaintext else files)
+        front = RemoteSocket(section.listen, private, _remote_room(), None if section.plaintext else files)
         if section.plaintext or tls is None or files is None:
             server = self._make_server(plaintext_callers(front.origin), front.keep)
             add_port: Callable[[str], object] = server.add_insecure_port
@@ -175,8 +175,25 @@ class Listeners:
         try:
             await front.open(server, add_port)
         except OSError:
-            raise not_bound("listen", section.listen) from None
+            raise not_bound("domain", "listen", section.listen) from None
         self.address = f"{section.listen.rpartition(':')[0]}:{front.port}"
+        stack.push_async_callback(front.close, GRACE)
+
+    async def open_token_listener(self, stack: AsyncExitStack) -> None:
+        """Start listening for users with tokens, if this is configured. InputError: the address cannot be used."""
+        section, state, files = self._configuration.tokens, self._section.state, self._tls
+        if section is None or files is None or self._tokens is None:
+            return
+        from cosched.service.listeners.token_socket import TokenSocket  # its package is of an extra
+
+        private = state.with_name(f".{state.name}.tokens")
+        front = TokenSocket(section.listen, private, _remote_room(), files, self._tokens)
+        server = self._make_server(front.identify, front.keep, peers=False)
+        credentials = ServerTls(files, mutual=False).credentials()
+        try:
+            await front.open(server, partial(server.add_secure_port, server_credentials=credentials))
+        except OSError:
+            raise not_bound("tokens", "listen", section.listen) from None
         stack.push_async_callback(front.close, GRACE)
 
     async def open_peer_sockets(self, stack: AsyncExitStack) -> None:
@@ -204,12 +221,14 @@ class Listeners:
         """Make the server for the conductor of a replay and for users of this host."""
         return self._make_server(identify, keep, local=True)
 
-    def _make_server(self, identify: Identify, keep: Keep, *, local: bool = False) -> grpc.aio.Server:
+    def _make_server(
+        self, identify: Identify, keep: Keep, *, local: bool = False, peers: bool = True
+    ) -> grpc.aio.Server:
         """Return a server whose callers `identify` tells apart; without ports yet."""
         opening = Opening(self._starting)
         receiving = ReceivingServer(opening, self._reception, identify, keep)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
-        self._servers.append(_Server(opening, receiving, identify, local))
+        self._servers.append(_Server(opening, receiving, identify, local, peers))
         return grpc.aio.server(handlers=[opening], options=SERVER_OPTIONS)
 
 
@@ -217,9 +236,10 @@ def _add_services(served: Served, server: _Server) -> None:
     """Add all services but health."""
     receiving, identify = server.receiving, server.identify
     peers = served.peers(identify)
-    add_CoschedulingServiceServicer_to_server(peers, receiving)
+    if server.peers:
+        add_CoschedulingServiceServicer_to_server(peers, receiving)
+        add_PageServiceServicer_to_server(PageApi(served.described, identify, peers.check_peer), receiving)
     add_RendezvousServiceServicer_to_server(RendezvousApi(served.rendezvous, identify, peers.check_peer), receiving)
-    add_PageServiceServicer_to_server(PageApi(served.described, identify, peers.check_peer), receiving)
     add_ExplainServiceServicer_to_server(ExplainApi(served.explained, identify, peers.check_peer), receiving)
     add_UsageServiceServicer_to_server(UsageApi(served.explained, identify), receiving)
     add_RunTimesServiceServicer_to_server(RunTimesApi(served.users, identify), receiving)
@@ -229,7 +249,8 @@ def _add_services(served: Served, server: _Server) -> None:
         add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)
     if server.local and served.lockstep is not None:
         add_ReplayServiceServicer_to_server(ReplayApi(served.lockstep, identify), server.opening)
-    services = (*(f"cosched.v1.{name}Service" for name in SHOWN), health.SERVICE_NAME, reflection.SERVICE_NAME)
+    shown = SHOWN if server.peers else [name for name in SHOWN if name not in OF_PEERS]
+    services = (*(f"cosched.v1.{name}Service" for name in shown), health.SERVICE_NAME, reflection.SERVICE_NAME)
     add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
 
 
@@ -237,6 +258,12 @@ def _local_room() -> Room:
     """Return the limits of the Unix socket, where a user's connections above the user's limit are told so."""
     most = _most(LOCAL_CONNECTIONS)
     return Room(most, of_origin=max(6, most * 5 // 12), of_user=max(4, most // 3))
+
+
+def _remote_room() -> Room:
+    """Return the limits of a listener for other hosts."""
+    most = _most(REMOTE_CONNECTIONS)
+    return Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
 
 
 def _most(most: int) -> int:

@@ -79,7 +79,7 @@ class LocalSocket(Front):
         passed.caller = await asyncio.to_thread(self._known, user_of(accepted))
         self._keep(passed, passed.caller)
 
-    def keep(self, context: Context, caller: Caller) -> None:
+    async def keep(self, context: Context, caller: Caller) -> None:
         """Keep the connection of this call; Refusal: its user has too many."""
         passed = self.passed(context)
         if passed is not None and not self._keep(passed, caller):

@@ -59,6 +59,6 @@ def _sockets(configuration: Configuration, page: Page) -> Iterator[socket.socket
         try:
             yield from listen(configuration.domain.http)
         except OSError:
-            raise not_bound("http", configuration.domain.http) from None
+            raise not_bound("domain", "http", configuration.domain.http) from None
     if page.socket is not None:
         yield listen_at(page.socket, OF_GROUP)

@@ -57,14 +57,17 @@ class RemoteSocket(Front):
             self._next.cancel()
         await super().close(grace)
 
-    def keep(self, context: Context, caller: Caller) -> None:
+    async def keep(self, context: Context, caller: Caller) -> None:
         """See Front; note the caller's certificate. Refusal: it is revoked."""
-        if self._files is not None and (passed := self.passed(context)) is not None:
-            if passed.certificate is None:
-                passed.certificate = certificate(context.auth_context())
-            if passed.certificate is not None and self._files.current()[1].revokes(passed.certificate):
-                raise self._revoked(passed.certificate, caller, passed.connection.origin)
-        super().keep(context, caller)
+        if self._files is not None:
+            passed = self.passed(context)
+            shown = passed.certificate if passed is not None else None
+            if (shown := shown or certificate(context.auth_context())) is not None:
+                if self._files.current()[1].revokes(shown):
+                    raise self._revoked(shown, caller, self.origin(context))
+                if passed is not None:
+                    passed.certificate = shown
+        await super().keep(context, caller)
 
     def _revoked(self, of_caller: x509.Certificate, caller: Caller, origin: str) -> Refusal:
         which = f"{caller.via} (serial number {of_caller.serial_number:x})"
@@ -76,7 +79,7 @@ class RemoteSocket(Front):
 
     def _look(self, files: TlsFiles) -> None:
         """End connections whose certificates would be refused now."""
-        generation, material = files.current()
+        generation, material = self._generation(), files.current()[1]
         now, problem = datetime.now(UTC), material.problem()
         if material.revocations is not None and (old := material.revocations.problem()):
             self._log.warning("list", "%s %s", material.revocations.path, old)
@@ -86,7 +89,7 @@ class RemoteSocket(Front):
             elif why := _void(passed, material, now):
                 origin = passed.connection.origin
                 self._log.warning((origin, why), "the certificate of %s %s: its connection ends", origin, why)
-            elif passed.generation == generation:
+            elif passed.generation == generation and now.timestamp() < passed.until:
                 continue
             relay.abort()
         self._next = asyncio.get_running_loop().call_later(LOOK, self._look, files)

@@ -118,8 +118,12 @@ def _user(uri: str, prefix: str | None) -> str | None:
     """Return the user's name in the URI; None if it is not a user's."""
     if not prefix or not uri.startswith(prefix):
         return None
-    name = uri.removeprefix(prefix)
-    return name if _USER.fullmatch(name) else None
+    return user_name(uri.removeprefix(prefix))
+
+
+def user_name(text: str) -> str | None:
+    """Return what can be a user's name; None: it cannot."""
+    return text if _USER.fullmatch(text) else None
 
 
 def _shown(uris: list[str]) -> str:

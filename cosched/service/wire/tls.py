@@ -43,16 +43,18 @@ def certificate(auth_context: Mapping[str, Sequence[bytes]]) -> x509.Certificate
 
 
 class ServerTls:
-    """Credentials for a server that demands client certificates. New connections use the files' present contents."""
+    """Credentials for a server. New connections use the files' present contents."""
 
-    def __init__(self, files: TlsFiles) -> None:
+    def __init__(self, files: TlsFiles, *, mutual: bool = True) -> None:
+        """`mutual`: it demands certificates of its clients; else it asks for none."""
         self._files = files
+        self._mutual = mutual
         self._given = 0  # the generation of the files that gRPC has
 
     def credentials(self) -> grpc.ServerCredentials:
         """Return credentials for one call of `add_secure_port`."""
         self._given, material = self._files.current()
-        return grpc.dynamic_ssl_server_credentials(_configuration(material), self._changed, True)
+        return grpc.dynamic_ssl_server_credentials(_configuration(material), self._changed, self._mutual)
 
     def _changed(self) -> grpc.ServerCertificateConfiguration | None:
         """Return new files if they have changed. A thread of gRPC calls this for each new connection, one at a time."""

@@ -107,11 +107,11 @@ class TlsFiles:
             return self._generation, self._material
 
     def _look(self) -> _Stamp:
-        return tuple(map(_stamp, self._paths))
+        return tuple(map(stamp_of, self._paths))
 
     def _look_at_list(self) -> tuple[object, int]:
         """Return the stamp of the list, and the generation of the authorities that must have signed it."""
-        return _stamp(self._crl) if self._crl is not None else None, self._generation
+        return stamp_of(self._crl) if self._crl is not None else None, self._generation
 
     def _replace(self) -> None:
         try:
@@ -161,7 +161,8 @@ def _check_identity(path: Path, leaf: x509.Certificate) -> None:
         raise InputError(str(path), None, f"must name one URI (subject alternative name) as identity, not {len(found)}")
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def stamp_of(path: Path) -> tuple[int, int, int] | None:
+    """Return what is another for a file that has changed; None: it is not there."""
     try:
         about = os.stat(path)
     except OSError:
