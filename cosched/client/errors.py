@@ -10,6 +10,7 @@ from cosched.words.error_details import error_info
 
 # There was no answer, or "not now; nothing was done". The same call may succeed later.
 _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
+_NO_TOKEN = "Getting metadata from plugin failed with error: "  # of gRPC: the call was not made
 _NOT_NOW = {"STARTING", "STOPPING", "STALLED", "WATCHER_TOO_SLOW"}
 
 
@@ -42,6 +43,8 @@ def client_error(error: grpc.RpcError, server: str) -> ClientError:
     if info is not None:
         reason, metadata = info
         return (Unreachable if reason in _NOT_NOW else ClientError)(reason, details, metadata)
+    if details.startswith(_NO_TOKEN):
+        return ClientError("NO_TOKEN", details.removeprefix(_NO_TOKEN))
     if code not in _NO_ANSWER:
         return ClientError(code.name, details)
     problem = "no answer in time" if code is grpc.StatusCode.DEADLINE_EXCEEDED else details.split("error: ")[-1]

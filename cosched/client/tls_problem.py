@@ -6,6 +6,8 @@ import socket
 import ssl
 from typing import TYPE_CHECKING
 
+from cosched.client.token import read_token
+
 if TYPE_CHECKING:
     from cosched.client.connection import Tls
 
@@ -55,7 +57,8 @@ def _refusal(place: tuple[str, int], address: str, tls: Tls) -> str | None:
     except OSError:
         return None
     if tls.certificate is None:
-        return f"{address} wants a certificate of its user: set COSCHED_CERTIFICATE and COSCHED_KEY"
+        elsewhere = "; tokens are for another port of the domain, if it takes any" if read_token(tls.token) else ""
+        return f"{address} wants a certificate of its user: set COSCHED_CERTIFICATE and COSCHED_KEY{elsewhere}"
     return f"{address} refuses the certificate {tls.certificate}: it has expired, or is not of the domain's authority"
 
 

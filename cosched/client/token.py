@@ -14,6 +14,8 @@ from typing import Any
 
 import grpc
 
+from cosched.words.file_errors import reason_of
+
 MOST = 8192  # characters: with all other headers of a call they must fit into 16 KiB
 _FORM = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
@@ -39,7 +41,9 @@ class _Bearer(grpc.AuthMetadataPlugin):  # type: ignore[misc]
     def __call__(self, _: Any, send: Callable[[tuple[tuple[str, str], ...], Exception | None], None]) -> None:
         try:
             token = read_token(self._file)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            send((), ValueError(f"{error.filename}: {reason_of(error, error.filename)}"))
+        except ValueError as error:
             send((), error)
         else:
             send((("authorization", f"Bearer {token}"),) if token else (), None)

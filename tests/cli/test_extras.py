@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.commands import BROUGHT, OWN
-from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
+from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR, TOKENS
 from cosched.schedulers.loading import OF_PAPERS
 from cosched_adapters.loading import GROUP
 from tests.cli.test_commands import install
@@ -200,7 +200,7 @@ def test_packages_are_those_of_the_extras() -> None:
     def named(requirements: list[str]) -> set[str]:
         return {re.split(r"[<>=\[;]", requirement)[0] for requirement in requirements}
 
-    for extra, of in {SCHEDULER: project, DASK: simulator, HOST: project, PAGE: project}.items():
+    for extra, of in {SCHEDULER: project, DASK: simulator, HOST: project, PAGE: project, TOKENS: project}.items():
         assert named(of["optional-dependencies"][extra]) == set(PACKAGES[extra]), extra
     assert not named(project["dependencies"]) & named(simulator["dependencies"]) - {DISTRIBUTION}
     brought = {BY_IMPORT.get(name, name) for name in named(simulator["dependencies"]) - {DISTRIBUTION}}

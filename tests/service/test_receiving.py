@@ -36,6 +36,9 @@ class World:
     def identify(self, context: Any) -> Caller:
         return self.callers[dict(context.invocation_metadata()).get("via", ANN.via)]
 
+    async def keep(self, _: Any, caller: Caller) -> None:
+        self.kept.add(caller.via)
+
     async def one(self, request: bytes, context: Any) -> bytes:  # noqa: ARG002
         self.under_way += 1
         try:
@@ -53,7 +56,7 @@ class World:
             yield await self.one(request, context)
 
     def add_to(self, server: grpc.aio.Server) -> None:
-        receiving = ReceivingServer(server, self.reception, self.identify, lambda _, caller: self.kept.add(caller.via))
+        receiving = ReceivingServer(server, self.reception, self.identify, self.keep)
         handlers = {
             "One": grpc.unary_unary_rpc_method_handler(self.one, _read, bytes),
             "Many": grpc.unary_stream_rpc_method_handler(self.many, _read, bytes),

@@ -171,7 +171,7 @@ def _refused(why: str) -> Refusal:
 
 def _said(value: object) -> str:
     """Return what a token says, for people: in quotes, and no more than they can read."""
-    return repr(value if isinstance(value, str) else json.dumps(value))[:_SAID]
+    return "nobody" if value is None else repr(value if isinstance(value, str) else json.dumps(value))[:_SAID]
 
 
 def _when(seconds: Any) -> str:
