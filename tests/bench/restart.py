@@ -28,6 +28,7 @@ ROUNDS = 7
 AIMED = 20  # kills, of the caller's service and of the other one in turns
 ASKED = {"idle": 2.0, "local": 3.0}  # seconds at most, with RestartSec
 NAMES = {"idle": "beside a batch system", "local": "with compiled kernels"}
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled
 UNIT = Path(__file__).resolve().parents[2] / "deploy" / "cosched@.service"
 
 

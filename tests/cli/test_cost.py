@@ -78,7 +78,16 @@ def test_a_service_loads_only_what_it_serves_with(tmp_path):
     (tmp_path / "own").mkdir()
     beside = loaded_before_it_serves(tmp_path / "beside", 'kind = "idle"')
     own = loaded_before_it_serves(tmp_path / "own", 'kind = "local"\nslots = 4')
-    needless = {"rich", "pandas", "polars", "scipy.linalg", "starlette", "jinja2", "cosched_sim.engine"}
+    needless = {
+        "rich",
+        "pandas",
+        "polars",
+        "scipy.linalg",
+        "starlette",
+        "jinja2",
+        "cosched.client",
+        "cosched_sim.engine",
+    }
     assert sorted(needless & (own | beside)) == []
     assert not {"numpy", "numba", "llvmlite"} & beside
     assert len(beside) < 1100

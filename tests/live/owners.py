@@ -16,7 +16,7 @@ from tests.live.services import COMMAND, Federation, Service
 
 EVERY = 0.2  # seconds between two of an owner's commands, on average
 CHANGES = 1.0  # of an owner for each submission, on average
-NEARBY = 12  # places by which the order of submissions differs between owners, at most
+NEARBY = 6  # places by which the order of submissions differs between owners, at most
 LONGEST = 4.0  # seconds for which jobs run that end by themselves
 FOLLOWS = 45  # seconds: the time limit of a job that ends only with its mate; less than the tests' patience
 LIMIT = 600  # seconds, of other jobs
@@ -86,6 +86,7 @@ class Told:
 
     jobs: dict[tuple[str, str], str] = field(default_factory=dict)  # by domain and id: the name
     touched: set[str] = field(default_factory=set)  # names of those one of which was cancelled, replaced, unlinked
+    progress: Counter[str] = field(default_factory=Counter)  # submissions, by domain
     refused: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
 
@@ -115,13 +116,19 @@ class Owner:
         with PatientClient(self.service.socket) as client:
             for each in self.work:
                 self._try("submit", lambda each=each: self._submit(client, each))
+                self.told.progress[self.service.name] += 1
                 over.wait(self.chance.uniform(0, 2 * EVERY))
-                while not over.is_set() and self.chance.random() < self.goes_on:
+                while not over.is_set() and (self._is_ahead() or self.chance.random() < self.goes_on):
                     self._change(client)
                     over.wait(self.chance.uniform(0, 2 * EVERY))
             while not over.is_set():
                 self._change(client)
                 over.wait(self.chance.uniform(0, 2 * EVERY))
+
+    def _is_ahead(self) -> bool:
+        """Whether another owner has still to submit this job's mate, perhaps: it could lose patience."""
+        progress = self.told.progress
+        return progress[self.service.name] > min(progress[name] for name in self.domains) + 1
 
     def _submit(self, client: Client, each: Together, **more: Any) -> None:
         name, folder = self.service.name, self.service.folder.parent

@@ -63,7 +63,7 @@ def test_a_hundred_kills_lose_double_and_halve_none_of_pairs_that_are_queued_aga
 
         SOAK_SEED=7 .venv/bin/pytest -rP -m soak tests/live/test_kill_lives.py -k hundred
     """
-    domains = make_federation("ab", **SETTINGS | {"mate_patience": 60})
+    domains = make_federation("ab", **SETTINGS | {"mate_patience": 120})
     for service in domains.services:
         preemptive(service)
     lives = put_through(domains, followers(SEED, 90, "ab"), SEED, kills=100, changes=4)

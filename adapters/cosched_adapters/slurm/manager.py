@@ -108,13 +108,14 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         if self._gates is not None:
             await self._gates.open()
         self._waiting.open()
-        config = await self._slurm.config()
-        self._nodes = await self._slurm.nodes()
-        own = isinstance(self._slurm, OwnSlurm)
-        self._hooks = self._register.hooks = self._make_gates() if own else self._make_hooks(config)
-        rows = await self._take_stock()
-        delay = requeue_delay(config)
-        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._register, self._now, delay)
+        slurm = self._slurm
+        if own := isinstance(slurm, OwnSlurm):
+            self._hooks = self._register.hooks = self._make_gates()  # the queue is seen by them
+        config, self._nodes, queue = await asyncio.gather(slurm.config(), slurm.nodes(), slurm.queue())
+        if not own:
+            self._hooks = self._register.hooks = self._make_hooks(config)
+        rows = await self._take_stock(queue)
+        self._sequences = Sequences(slurm, self._watch, self._hooks, self._register, self._now, requeue_delay(config))
         self._slots = Slots(self._slurm, self._sequences)
         await self._serve(self._hooks, "the hooks")
         if self._gates is not None:
@@ -150,9 +151,9 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         self._register.starting(job_id, restarts)
         self._watch.hint()
 
-    async def _take_stock(self) -> list[JobRow]:
+    async def _take_stock(self, queue: Sequence[JobRow]) -> list[JobRow]:
         """Load existing jobs, and drop reports that only repeat what `open` returns."""
-        rows = await self._slurm.details(await self._register.unknown(await self._slurm.queue()))
+        rows = await self._slurm.details(await self._register.unknown(queue))
         for row in rows:
             self._register.learn(row)
         self._register.tell_arrays()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.client import Nodes
 from cosched.planning.catalogue import Catalogue, sources_of
 from cosched.planning.facts import KINDS, LINK_KINDS, Facts, first_known
 from cosched.planning.information.domains import states
@@ -59,6 +58,8 @@ class Machines:
 
     async def told(self, *, lasting: bool) -> machines_pb2.ListMachinesResponse:
         """Return the machines with what holds now, or with what holds at any time."""
+        from cosched.client import Nodes  # most services list no machines
+
         await self.refreshed(lasting=lasting)
         known = self._gathered[lasting]
         told = machines_pb2.ListMachinesResponse(problems=known.problems)
