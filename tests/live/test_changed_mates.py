@@ -175,7 +175,10 @@ def test_terms_that_cannot_be_are_refused_in_one_line_and_move_nobody(make_pair)
     assert submitted(pair.a, "--ends-with", "c") == (
         1, "--ends-with: c is not among the domains with which the job starts: b",
     )  # fmt: skip
-    never = "--together-for: counts only if the job is queued again with others: if_requeued is continue"
+    never = (
+        "--together-for: counts only if the job is queued again with others, but it runs on: "
+        "give --if-requeued=requeue, too"
+    )
     assert submitted(pair.a, "--together-for", "10m") == (1, never)
     assert submitted(pair.a, "--ends-with", "b")[0] == 0
     with pair.a.client() as a, pair.b.client() as b:

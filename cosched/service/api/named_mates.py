@@ -54,7 +54,8 @@ class NamedMates:
                 raise FieldError("terms.ends_with", said + did_you_mean(domain, named.others))
         if_requeued = terms.if_requeued or settings.on_member_requeued
         if terms.together_for is not None and if_requeued is not OnMemberRequeued.REQUEUE:
-            said = f"counts only if the job is queued again with others: if_requeued is {if_requeued}"
+            does = "runs on" if if_requeued is OnMemberRequeued.CONTINUE else "is ended"
+            said = f"counts only if the job is queued again with others, but it {does}: give --if-requeued=requeue, too"
             raise FieldError("terms.together_for", said)
         return named
 
