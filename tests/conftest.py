@@ -3,8 +3,10 @@
 import gc
 import os
 import signal
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -91,6 +93,13 @@ def traces() -> Path:
     if not TRACES.is_dir():
         pytest.skip(f"no job logs to test with: {TRACES} is missing")
     return TRACES
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder for Unix sockets, whose paths have at most 107 bytes: that of `tmp_path` takes most of these."""
+    with TemporaryDirectory(prefix="cosched-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import pytest
@@ -27,12 +26,10 @@ PATIENT = {  # what a reader would do on a machine that is slow just then
 
 
 @pytest.fixture
-def terminals() -> Iterator[Terminals]:
-    """In a folder with a short path: that of a Unix socket has at most 107 bytes."""
-    with TemporaryDirectory(prefix="cosched-") as folder:
-        made = Terminals(Path(folder))
-        yield made
-        made.close()
+def terminals(short_path: Path) -> Iterator[Terminals]:
+    made = Terminals(short_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from tests.waiting import wait_until
 
 
 @pytest.fixture
-def accounts(tmp_path):
+def accounts(short_path):
     """The accounts here and there, and the sshd that leads from one to the other."""
-    there = Account(tmp_path / "there", COSCHED_PEERS=str(tmp_path / "there" / "peers"))
-    sshd = Sshd(tmp_path / "sshd", there)
-    here = Account(tmp_path / "here", COSCHED_SSH=f"ssh -F {sshd.client}")
+    there = Account(short_path / "there", COSCHED_PEERS=str(short_path / "there" / "peers"))
+    sshd = Sshd(short_path / "sshd", there)
+    here = Account(short_path / "here", COSCHED_SSH=f"ssh -F {sshd.client}")
     yield here, there, sshd
     for account in (here, there):
         account.run("down")
@@ -39,7 +39,7 @@ def submit_pair(here: Account, there: Account, name: str, notes: Path) -> None:
     wait_until(lambda: started(notes, name) == 2, f"{name} starts on both sides:\n{here.log}\n{there.log}")
 
 
-def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
+def test_two_accounts_become_a_pair_by_one_login(accounts, short_path):
     here, there, sshd = accounts
     assert "intrepid serves: " in here("up", "--name", "intrepid", "--manager", "local")
     assert "serves already" in here("up")
@@ -50,23 +50,23 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
     )
     assert "intrepid and eureka are coupled" in here("peer", "add", "eureka", "login.eureka")
     assert here.state.stat().st_mode & 0o777 == 0o700
-    submit_pair(here, there, "run1", tmp_path)
+    submit_pair(here, there, "run1", short_path)
 
     sshd.cut()  # the connection comes back
-    submit_pair(here, there, "run2", tmp_path)
+    submit_pair(here, there, "run2", short_path)
 
     for account in (here, there):  # and so do services that were killed, with the next command
         process = OwnService(account.state).process()
         assert process is not None
         os.kill(process, signal.SIGKILL)
         wait_until(lambda process=process: not lives(process), "it is dead")
-    submit_pair(here, there, "run3", tmp_path)
+    submit_pair(here, there, "run3", short_path)
 
     for name in ("sim", "vis"):
-        (here.folder / f"{name}.sh").write_text(f"#!/bin/sh\necho run4 >> {tmp_path / 'notes'}\n")
+        (here.folder / f"{name}.sh").write_text(f"#!/bin/sh\necho run4 >> {short_path / 'notes'}\n")
     both = ("submit", "--to", "intrepid:sim.sh", "--to", "eureka:vis.sh")
     assert here(*both, "--pair", "run4") == "Submitted job 4 to intrepid\nSubmitted job 4 to eureka\n"
-    wait_until(lambda: started(tmp_path, "run4") == 2, "run4 starts on both sides")
+    wait_until(lambda: started(short_path, "run4") == 2, "run4 starts on both sides")
     mistyped = here.run("submit", "--to", "intrepid:sim.sh", "--to", "eurekaa:vis.sh", "--pair", "run5")
     assert mistyped.stderr == (
         "cosched: --to: eurekaa is not known here; did you mean eureka? (known: eureka, intrepid): "
@@ -106,16 +106,16 @@ def test_what_prevents_a_login_is_said_in_one_line(accounts):
 
 
 @pytest.mark.soak  # 20 s are waited for
-def test_a_service_without_jobs_ends_by_itself_and_the_next_command_starts_it(tmp_path):
-    here = Account(tmp_path / "here")
+def test_a_service_without_jobs_ends_by_itself_and_the_next_command_starts_it(short_path):
+    here = Account(short_path / "here")
     own = OwnService(here.state)
     here("up", "--name", "intrepid", "--manager", "local")
     here("down")
     own.config.write_text(own.config.read_text().replace('idle_end = "1h"', "idle_end = 20"))
     try:
-        here("submit", "-", text=f"#!/bin/sh\nsleep 3; echo job >> {tmp_path}/notes\n")
+        here("submit", "-", text=f"#!/bin/sh\nsleep 3; echo job >> {short_path}/notes\n")
         wait_until(lambda: own.process() is None, f"it ends:\n{here.log}")
-        assert started(tmp_path, "job") == 1
+        assert started(short_path, "job") == 1
         assert "no jobs for 20 s: the next command starts this service again" in here.log
         again = here.run("show", "1")
         assert "completed" in again.stdout
@@ -140,12 +140,12 @@ slots = 4
 
 
 @pytest.fixture
-def site(accounts, tmp_path):
+def site(accounts, short_path):
     """An administrators' service there, which is not started yet; its configuration, and the user's door to it."""
     _, there, _ = accounts
     user = getpass.getuser()
     door = there.folder / "peers" / "eureka" / user
-    config = tmp_path / "site" / "eureka.toml"
+    config = short_path / "site" / "eureka.toml"
     config.parent.mkdir()
     config.write_text(SITE + ADMITS.format(door=door, user=user))
     return config, door
@@ -158,26 +158,31 @@ def serving(config: Path) -> Iterator[Path]:
     with log.open("wb") as output:
         service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
     try:
-        wait_until(lambda: "serving eureka" in log.read_text(), "the site's service serves")
+        wait_until(
+            lambda: "serving eureka" in log.read_text() or service.poll() is not None, "the site's service serves"
+        )
+        assert service.poll() is None, log.read_text()
         yield log
     finally:
         service.terminate()
         service.wait()
 
 
-def test_an_administrators_service_can_be_the_other_side(accounts, site, tmp_path):
+def test_an_administrators_service_can_be_the_other_side(accounts, site, short_path):
     here, there, sshd = accounts
     config, door = site
     door.mkdir(parents=True)
     with serving(config) as log:
         here("up", "--name", "ann-intrepid", "--manager", "local")
         assert "ann-intrepid and eureka are coupled" in here("peer", "add", "eureka", "login.eureka")
-        script = f"#!/bin/sh\necho run1 >> {tmp_path / 'notes'}\n"
+        script = f"#!/bin/sh\necho run1 >> {short_path / 'notes'}\n"
         here("submit", "--pair", "run1", "-", text=script)
         wait_until(lambda: here.states() == ["HO"], "it waits for its mate there")
         there.own["COSCHED_SERVER"] = f"unix:{config.with_suffix('.sock')}"
         there("submit", "--pair", "run1", "-", text=script)
-        wait_until(lambda: started(tmp_path, "run1") == 2, f"run1 starts on both sides:\n{here.log}\n{log.read_text()}")
+        wait_until(
+            lambda: started(short_path, "run1") == 2, f"run1 starts on both sides:\n{here.log}\n{log.read_text()}"
+        )
     sshd.cut()
     wait_until(lambda: "the administrators' service eureka is down" in here.log, f"it is tried again:\n{here.log}")
     with serving(config):

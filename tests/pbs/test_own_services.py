@@ -127,8 +127,8 @@ def coupled(
 
 
 @pytest.fixture
-def sides(tmp_path: Path, cluster: PbsCluster) -> Iterator[tuple[Here, There]]:
-    with coupled(tmp_path, cluster, There(tmp_path / "there"), *LOCAL_PROCESSES) as sides:
+def sides(short_path: Path, cluster: PbsCluster) -> Iterator[tuple[Here, There]]:
+    with coupled(short_path, cluster, There(short_path / "there"), *LOCAL_PROCESSES) as sides:
         yield sides
 
 
@@ -221,9 +221,9 @@ def test_a_job_that_an_operator_queues_again_waits_again(sides: tuple[Here, Ther
     both_start(sides, "run1")
 
 
-def test_a_hold_is_shown_and_counted_and_the_budget_knows_it(cluster: PbsCluster, tmp_path: Path) -> None:
+def test_a_hold_is_shown_and_counted_and_the_budget_knows_it(cluster: PbsCluster, short_path: Path) -> None:
     budget = ("--hold-budget", "0")
-    with coupled(tmp_path, cluster, There(tmp_path / "there"), *LOCAL_PROCESSES, here_options=budget) as sides:
+    with coupled(short_path, cluster, There(short_path / "there"), *LOCAL_PROCESSES, here_options=budget) as sides:
         here, there = sides
         with Client(f"unix:{OwnService(here.state).socket}") as client:
             job = here.submit("run1", nodes=2)
@@ -240,26 +240,26 @@ def test_a_hold_is_shown_and_counted_and_the_budget_knows_it(cluster: PbsCluster
             assert (usage.held_in_a_day, usage.cost.held, usage.may_hold_in_a_day) == (held, held, 0)
 
 
-def test_what_users_cannot_have_is_one_line(sides: tuple[Here, There], tmp_path: Path) -> None:
+def test_what_users_cannot_have_is_one_line(sides: tuple[Here, There], short_path: Path) -> None:
     here, _ = sides
     said = here.run("submit", "--pair", "a", "-", text="#!/bin/sh\n#PBS -J 1-2\n")
     assert said.returncode != 0
     assert "array" in said.stderr
     said = here.run("submit", "--adoptable", "-", text="#!/bin/sh\n")
     assert "--adoptable" in said.stderr
-    other = Account(tmp_path / "other", PATH=here.own["PATH"])
+    other = Account(short_path / "other", PATH=here.own["PATH"])
     said = other.run("up", "--manager", "pbs", "--scheme", "yield")
     assert "let the other side yield" in said.stderr
     with suppress(FileNotFoundError):
         assert not list(other.state.iterdir())
 
 
-def test_pbs_holds_and_slurm_yields(cluster: PbsCluster, tmp_path: Path) -> None:
+def test_pbs_holds_and_slurm_yields(cluster: PbsCluster, short_path: Path) -> None:
     if missing_programs():
         pytest.skip("needs Slurm")
     with Lab(names=("eureka",)) as lab:
-        there = Side(tmp_path / "there", lab["eureka"])
-        with coupled(tmp_path, cluster, there, "--scheme", "yield") as sides:
+        there = Side(short_path / "there", lab["eureka"])
+        with coupled(short_path, cluster, there, "--scheme", "yield") as sides:
             here, _ = sides
             gaps = []
             for number in range(6):

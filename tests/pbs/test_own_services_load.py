@@ -63,12 +63,12 @@ class LoadedHere(Here, LoadedThere):
         return {job.partition(".")[0] for job in self.cluster.run("qselect").split()}
 
 
-def test_under_load_every_pair_starts_together_and_every_job_runs_once(tmp_path: Path) -> None:
-    there = LoadedThere(tmp_path / "there")
+def test_under_load_every_pair_starts_together_and_every_job_runs_once(short_path: Path) -> None:
+    there = LoadedThere(short_path / "there")
     options = (*LOCAL_PROCESSES, "--slots", str(NODES), "--scheme", "yield")
     with (
-        PbsCluster("mira", tmp_path / "pbs", NODES) as cluster,
-        coupled(tmp_path, cluster, there, *options, kind=LoadedHere) as sides,
+        PbsCluster("mira", short_path / "pbs", NODES) as cluster,
+        coupled(short_path, cluster, there, *options, kind=LoadedHere) as sides,
     ):
         here, _ = sides
         here.change(**SETTINGS)

@@ -109,14 +109,14 @@ def jobs_of(sides: tuple[Side, Side]) -> str:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
-    with coupled(tmp_path, "hold") as sides:
+def held(short_path: Path) -> Iterator[tuple[Side, Side]]:
+    with coupled(short_path, "hold") as sides:
         yield sides
 
 
 @pytest.fixture(params=["hold", pytest.param("yield", marks=pytest.mark.soak)])
-def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side, Side]]:
-    with coupled(tmp_path, request.param) as sides:
+def sides(request: pytest.FixtureRequest, short_path: Path) -> Iterator[tuple[Side, Side]]:
+    with coupled(short_path, request.param) as sides:
         yield sides
 
 
@@ -257,8 +257,8 @@ def test_a_time_limit_is_that_of_the_script_once_the_job_has_started(held: tuple
 
 
 @pytest.mark.soak
-def test_jobs_yield_where_jobs_are_not_requeued_unless_they_ask(tmp_path: Path) -> None:
-    with coupled(tmp_path, "yield", lines=("JobRequeue=0",)) as sides:
+def test_jobs_yield_where_jobs_are_not_requeued_unless_they_ask(short_path: Path) -> None:
+    with coupled(short_path, "yield", lines=("JobRequeue=0",)) as sides:
         here, there = sides
         first = here.submit("run1")
         wait_until(lambda: "0 gone" in here.told(first), "it yields")

@@ -39,8 +39,8 @@ class LoadedSide(Side):
 
 
 @pytest.fixture(params=["hold", "yield"])
-def load(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Load]:
-    with coupled(tmp_path, request.param, LoadedSide, nodes=NODES) as sides:
+def load(request: pytest.FixtureRequest, short_path: Path) -> Iterator[Load]:
+    with coupled(short_path, request.param, LoadedSide, nodes=NODES) as sides:
         for side in sides:
             side.change(**SETTINGS)
         for side in sides:

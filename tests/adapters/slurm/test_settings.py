@@ -25,6 +25,8 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
     )
     assert read_settings(tmp_path, {"waiting_folder": "waiting"}).waiting_folder == tmp_path / "waiting"
     assert read_settings(tmp_path, {"gate_folder": "/shared/gates"}).gate_folder == Path("/shared/gates")
+    far = tmp_path / ("x" * 100)  # where no socket could be, nor needs to be beside gates
+    assert read_settings(far, {"gates": "gates"}).gates == far / "gates"
 
 
 @pytest.mark.parametrize(
