@@ -6,6 +6,7 @@ clusters are known by numbers. A placement is (job, kind, resource, start, end),
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 M, C = "machine", "cluster"
 HIGH, MEDIUM, LOW = 0, 1, 2
@@ -37,45 +38,24 @@ class RefJob:
     runs: list[tuple[str, int, int, int]] = field(default_factory=list)  # kind, resource, start, end; the stopped, too
 
 
-@dataclass
-class RefRules:
-    """Readings of the definition; each other one is a mistake that the tests must find."""
-
-    best_is_execution: bool = False  # not completion
-    makespan: bool = False  # SJS chooses by it
-    max_min_if_equal: bool = False
-    profit_by_execution: bool = False
-    goes_on: bool = False  # on_failure = next
-    accepts_equal: bool = False  # a commit that changes nothing
-    index_first: bool = False  # spare resources have no preference
-    medium_preempts: bool = False
-    keeps_displaced: bool = False  # low commitments that have not started stay
-    keeps_ending: bool = True  # low ones that end before stay
-    holes: bool = False  # a preempted job's machines are not given to those behind it earlier
-
-
-AS_DEFINED = RefRules()
-
-
 def completion(site: RefSite, avail: list[int], job: RefJob, machine: int) -> int | None:
     time = site.seq.get((job.job_class, machine))
     return None if time is None else avail[machine] + time
 
 
-def best_machine(site, avail, job, order, rules) -> tuple[int, int]:
+def best_machine(site, avail, job, order) -> tuple[int, int]:
     """(completion, machine)"""
     found = None
     for machine in order:
         end = completion(site, avail, job, machine)
         if end is None:
             continue
-        value = site.seq[job.job_class, machine] if rules.best_is_execution else end
-        if found is None or value < found[0]:
-            found = (value, end, machine)
-    return found[1], found[2]
+        if found is None or end < found[0]:
+            found = end, machine
+    return found
 
 
-def olb(site, jobs, avail, order=None, _=None):
+def olb(site, jobs, avail, order=None):
     avail, placed = list(avail), []
     for job in jobs:
         able = [m for m in machine_order(site, order) if (job.job_class, m) in site.seq]
@@ -84,7 +64,7 @@ def olb(site, jobs, avail, order=None, _=None):
     return placed
 
 
-def met(site, jobs, avail, order=None, _=None):
+def met(site, jobs, avail, order=None):
     avail, placed = list(avail), []
     for job in jobs:
         able = [m for m in machine_order(site, order) if (job.job_class, m) in site.seq]
@@ -92,7 +72,7 @@ def met(site, jobs, avail, order=None, _=None):
     return placed
 
 
-def mct(site, jobs, avail, order=None, _=None):
+def mct(site, jobs, avail, order=None):
     avail, placed = list(avail), []
     for job in jobs:
         able = [m for m in machine_order(site, order) if (job.job_class, m) in site.seq]
@@ -114,12 +94,12 @@ def put(site, avail, job, machine):
     return job, M, machine, start, avail[machine]
 
 
-def greedy(site, jobs, avail, order, rules, largest):
+def greedy(site, jobs, avail, order, largest):
     avail, left, placed = list(avail), list(jobs), []
     while left:
         chosen = None
         for job in left:
-            end, machine = best_machine(site, avail, job, machine_order(site, order), rules)
+            end, machine = best_machine(site, avail, job, machine_order(site, order))
             if chosen is None or (end > chosen[0] if largest else end < chosen[0]):
                 chosen = end, machine, job
         _, machine, job = chosen
@@ -128,29 +108,27 @@ def greedy(site, jobs, avail, order, rules, largest):
     return placed
 
 
-def min_min(site, jobs, avail, order=None, rules=AS_DEFINED):
-    return greedy(site, jobs, avail, order, rules, largest=False)
+def min_min(site, jobs, avail, order=None):
+    return greedy(site, jobs, avail, order, largest=False)
 
 
-def max_min(site, jobs, avail, order=None, rules=AS_DEFINED):
-    return greedy(site, jobs, avail, order, rules, largest=True)
+def max_min(site, jobs, avail, order=None):
+    return greedy(site, jobs, avail, order, largest=True)
 
 
 def metric(placed) -> int:
     return sum(end for *_, end in placed)
 
 
-def sjs(site, jobs, avail, order=None, rules=AS_DEFINED):
-    one, other = min_min(site, jobs, avail, order, rules), max_min(site, jobs, avail, order, rules)
-    measure = (lambda placed: max((end for *_, end in placed), default=0)) if rules.makespan else metric
-    if rules.max_min_if_equal:
-        return other if measure(other) <= measure(one) else one
-    return other if measure(other) < measure(one) else one
+def sjs(site, jobs, avail, order=None):
+    one, other = min_min(site, jobs, avail, order), max_min(site, jobs, avail, order)
+    return other if metric(other) < metric(one) else one
 
 
-def pjs(site, jobs, avail, order=None, rules=AS_DEFINED):
+def pjs(site, jobs, avail, order=None, goes_on=False):
+    """`goes_on`: on_failure = next."""
     committed, failed = [], set()
-    best = sjs(site, jobs, avail, order, rules)
+    best = sjs(site, jobs, avail, order)
     while True:
         free = after(site, avail, committed)
         done = [job for job, *_ in committed]
@@ -160,13 +138,8 @@ def pjs(site, jobs, avail, order=None, rules=AS_DEFINED):
                 time = site.par.get((job.job_class, cluster))
                 if job in done or time is None or (job.job_class, cluster) in failed:
                     continue
-                sequential, _ = best_machine(site, free, job, machine_order(site, order), AS_DEFINED)
+                sequential, _ = best_machine(site, free, job, machine_order(site, order))
                 profit = sequential - (max(free[m] for m in site.clusters[cluster]) + time)
-                if rules.profit_by_execution:
-                    profit = min(
-                        site.seq[job.job_class, m] for m in range(site.machines) if (job.job_class, m) in site.seq
-                    )
-                    profit -= time
                 if profit > 0 and (pair is None or profit > pair[0]):
                     pair = profit, job, cluster, time
         if pair is None:
@@ -175,10 +148,10 @@ def pjs(site, jobs, avail, order=None, rules=AS_DEFINED):
         start = max(free[m] for m in site.clusters[cluster])
         attempt = [*committed, (job, C, cluster, start, start + time)]
         rest = [other for other in jobs if other not in [job for job, *_ in attempt]]
-        schedule = attempt + sjs(site, rest, after(site, avail, attempt), order, rules)
-        if metric(schedule) < metric(best) or (rules.accepts_equal and metric(schedule) == metric(best)):
+        schedule = attempt + sjs(site, rest, after(site, avail, attempt), order)
+        if metric(schedule) < metric(best):
             committed, best = attempt, schedule
-        elif rules.goes_on:
+        elif goes_on:
             failed.add((job.job_class, cluster))
         else:
             return best
@@ -196,7 +169,7 @@ def machines(site, kind, resource) -> list[int]:
     return [resource] if kind == M else site.clusters[resource]
 
 
-def sufferage(site, jobs, avail, order=None, _=None):
+def sufferage(site, jobs, avail, order=None):
     """Maheswaran et al. 1999, figure 3: rounds in which each machine is claimed by the job that suffers most."""
     avail, left, placed = list(avail), list(jobs), []
     while left:
@@ -244,9 +217,9 @@ class RefCommitment:
 class RefDomain:
     """Jobs come, are placed at passes, start and end."""
 
-    def __init__(self, site: RefSite, algorithm: str, rules: RefRules | None = None) -> None:
-        self.site, self.rules = site, rules or AS_DEFINED
-        self.place = ALGORITHMS[algorithm]
+    def __init__(self, site: RefSite, algorithm: str, *, goes_on: bool = False) -> None:
+        self.site = site
+        self.place = partial(pjs, goes_on=True) if goes_on else ALGORITHMS[algorithm]
         self.commitments: list[RefCommitment] = []
         self.queue: list[RefJob] = []
         self.displaced = 0
@@ -289,23 +262,20 @@ class RefDomain:
             jobs.sort(key=lambda job: (job.submit, job.id))
             if not jobs:
                 continue
-            preempts = self.site.preemptive and (
-                priority == HIGH or (self.rules.medium_preempts and priority == MEDIUM)
-            )
+            preempts = self.site.preemptive and priority == HIGH
             low = [of for of in self.commitments if preempts and self.priority(of.job) == LOW]
             avail = [now] * self.site.machines
             for of in self.commitments:
                 if of not in low:
                     for machine in self.machines(of):
                         avail[machine] = max(avail[machine], of.end)
-            order = self.order(low) if preempts and not self.rules.index_first else None
-            for job, kind, resource, start, end in self.place(self.site, jobs, avail, order, self.rules):
+            order = self.order(low) if preempts else None
+            for job, kind, resource, start, end in self.place(self.site, jobs, avail, order):
                 self.queue.remove(job)
                 if preempts:
                     self.take(kind, resource, start, now)
                 self.commitments.append(RefCommitment(job, kind, resource, start, end))
-            if not self.rules.holes:
-                self.compact(now)
+            self.compact(now)
 
     def order(self, low) -> tuple[list[int], list[int]]:
         used = {machine for of in low for machine in self.machines(of)}
@@ -318,13 +288,11 @@ class RefDomain:
         for of in list(self.commitments):
             if self.priority(of.job) != LOW or not set(wanted) & set(self.machines(of)):
                 continue
-            if of.end <= start and self.rules.keeps_ending:
+            if of.end <= start:
                 continue
             if of.started:
                 of.job.preempted += 1
                 of.job.runs.append((of.kind, of.resource, of.start, now))
-            elif self.rules.keeps_displaced:
-                continue
             else:
                 self.displaced += 1
             self.commitments.remove(of)

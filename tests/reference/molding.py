@@ -1,7 +1,4 @@
-"""Molding on one machine, without mates, written from molding.md and not from the product: slow and obvious.
-
-`wrong` names a rule that is misread, for tests that must notice it.
-"""
+"""Molding on one machine, without mates, written from molding.md and not from the product: slow and obvious."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,7 +57,6 @@ class RefMolding:
     max_bad: int = 2
     future: Sequence[RefForeseen] = ()
     sizes: tuple[Fraction, Fraction] = (HALF, Fraction(2))
-    wrong: str = ""
     learns: bool = False  # the future, from its own past
     conservative: bool = False
     now: int = 0
@@ -97,14 +93,13 @@ class RefMolding:
         if job.table:
             return min(job.table), min(max(job.table), self.nodes)
         if job.a is None:
-            least = self.sizes[0] * job.nodes
-            least = max(floor(least) if self.wrong == "N_min is rounded down" else ceil(least), 1)
+            least = max(ceil(self.sizes[0] * job.nodes), 1)
             return least, max(least, min(floor(self.sizes[1] * job.nodes), self.nodes))
         last = 2 * job.a - 1 if job.sigma <= 1 else job.a + job.a * job.sigma - job.sigma
         return 1, min(ceil(last), self.nodes)
 
     def least(self, job: RefMolded) -> int:
-        return max(self.bounds(job)[0], 0 if self.wrong == "nothing is guaranteed" else job.guaranteed)
+        return max(self.bounds(job)[0], job.guaranteed)
 
     def size(self, job: RefMolded, m: float) -> int:
         return min(max(floor(m * job.nodes + 0.5), self.least(job)), self.bounds(job)[1])
@@ -114,8 +109,7 @@ class RefMolding:
             exact = Fraction(job.requested * job.table[n], job.table[job.nodes])
         else:
             exact = job.requested * self.speedup(job, job.nodes) / self.speedup(job, n)
-        rounded = ceil(exact) if self.wrong == "T is rounded up" else floor(exact + HALF)
-        return max(1, rounded)
+        return max(1, floor(exact + HALF))
 
     def speedup(self, job: RefMolded, n: int) -> Fraction:
         opt = job.nodes
@@ -134,12 +128,7 @@ class RefMolding:
 
     def level(self, job: RefMolded) -> int:
         level = 0 if job.requested < 60 else 1 if job.requested < 3600 else 2
-        waits = self.now - job.submit
-        aged = waits >= (10 if self.wrong == "jobs age at ten times" else 5) * job.requested
-        if self.wrong == "short jobs age":
-            return level - aged
-        if self.wrong == "nobody ages":
-            return level
+        aged = self.now - job.submit >= 5 * job.requested
         return level - 1 if level > 0 and aged else level
 
     def in_order(self) -> list[RefMolded]:
@@ -192,7 +181,7 @@ class RefMolding:
         """The size on which it starts now, or 0; its reservation, and what is left then."""
         if target <= self.free:
             return target, 0, 0
-        if self.sizing == "scojo_p" and self.wrong != "no figure 3":
+        if self.sizing == "scojo_p":
             return self.figure_3(first, target)
         for instant in self.ends():
             if self.free_at(instant) >= target:
@@ -215,8 +204,7 @@ class RefMolding:
                 choices.append((instant - self.now + self.time(first, n), number, n, instant))
             if self.free_at(instant) >= target:
                 break
-        last = self.wrong == "the last of equal places"
-        _, number, n, instant = min(choices, key=lambda choice: (choice[0], -choice[1] if last else choice[1]))
+        _, number, n, instant = min(choices)
         if number == 0:
             return n, 0, 0
         first.guaranteed = n
@@ -225,14 +213,12 @@ class RefMolding:
     def backfill(self, m: float, reserved: int, extra: int) -> list[RefMolded]:
         started = []
         for job in self.in_order()[1:]:
-            n = self.size(job, 1.0 if self.wrong == "jobs behind have N_opt" else m)
+            n = self.size(job, m)
             if self.sizing == "scojo" and job.requested < 3600 and n > self.free:
                 n = max(self.free, self.least(job))
             in_time = self.now + self.time(job, n) <= reserved
-            if self.wrong == "the shadow is excluded":
-                in_time = self.now + self.time(job, n) < reserved
             if n <= self.free and (in_time or n <= extra):
-                extra -= 0 if in_time and self.wrong != "all use up extra" else n
+                extra -= 0 if in_time else n
                 started.append(self.start(job, n))
         return started
 
@@ -249,15 +235,12 @@ class RefMolding:
             instant = next(instant for instant in instants if self.fits(n, t, instant, taken))
             if instant == self.now and n <= self.free:
                 started.append(self.start(job, n))
-            if instant == self.now or self.wrong != "those that wait have no place":
-                taken.append((instant, instant + t, n))
+            taken.append((instant, instant + t, n))
         return started
 
     def fits(self, n: int, t: int, instant: int, taken: list[tuple[int, int, int]]) -> bool:
         """Whether so many nodes are free from then on for so long: free nodes become fewer when others start."""
         others = [start for start, _, _ in taken if instant < start < instant + t]
-        if self.wrong == "a place is free if it is at its start":
-            others = []
         used = [sum(size for start, end, size in taken if start <= at < end) for at in (instant, *others)]
         return max(used) + n <= self.nodes
 
@@ -279,8 +262,6 @@ class RefMolding:
             distance = abs(load - self.ideal)
             better = not tried or distance < min(tried)[0]
             bad = 0 if better else bad + 1
-            if self.wrong == "bad loads are counted in all" and better:
-                bad = sum(1 for i in range(1, len(tried)) if tried[i][0] >= min(tried[:i])[0])
             tried.append((distance, m))
             if distance <= self.delta or bad == self.max_bad:
                 break
@@ -290,8 +271,6 @@ class RefMolding:
             m = following
         nearest = min(distance for distance, _ in tried)
         best = next(m for distance, m in tried if distance == nearest)
-        if self.wrong == "the last modifier":
-            best = m
         return best, self.size(first, best)
 
     def load(self, first: RefMolded, m: float) -> float:
@@ -299,11 +278,11 @@ class RefMolding:
         t = self.time(first, n)
         work = n * t
         for job in self.running:
-            left = t if self.wrong == "running jobs run on" else min(max(job.expected - self.now, 0), t)
+            left = min(max(job.expected - self.now, 0), t)
             work += left * job.size
         for job in self.queue:
             if job is not first:
-                k = job.nodes if self.wrong == "those that wait keep N_opt" else self.size(job, m)
+                k = self.size(job, m)
                 work += min(self.time(job, k), t) * k
         future = 0.0
         for each in self.future:
@@ -325,10 +304,9 @@ class RefMolding:
         if each.moldable == 0:
             return rigid
         a, sigma = each.a, each.sigma
-        if a and self.wrong != "what is foreseen has the simple curve":
+        if a:
             most = 2 * a - 1 if sigma <= 1 else a + a * sigma - sigma
-            least = 0.5 * each.nodes if self.wrong == "what is foreseen has a half at least" else 1.0
-            n = min(max(m * each.nodes, least, 1.0), most, float(self.nodes))
+            n = min(max(m * each.nodes, 1.0), most, float(self.nodes))
             time = each.run * self.downey(a, sigma, each.nodes) / self.downey(a, sigma, n)
         else:
             least, most = (float(share) * each.nodes for share in self.sizes)
@@ -351,9 +329,7 @@ class RefMolding:
             running = [replace(other, end=max(other.expected, self.now)) for other in self.running]
             rest = replace(self, jobs=[], queue=copies, running=running)
             ends.append((rest.end_of(job.number, self.now), n))
-        job.fixed = (
-            max(ends, key=lambda end: (-end[0], end[1]))[1] if self.wrong == "the larger of two" else min(ends)[1]
-        )
+        job.fixed = min(ends)[1]
 
     def end_of(self, number: int, now: int) -> int:
         instants = {now} | {job.end for job in self.running}

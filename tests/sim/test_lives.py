@@ -1,4 +1,4 @@
-"""A pair's whole life in replays: who hears what, and what follows at which instant (coscheduling.md).
+"""A pair's whole life in replays with a script: what follows at which instant (coscheduling.md); more is in tests/core.
 
 Each case is played by the compiled world and by a core player, in all ways to share the domains among them.
 """
@@ -9,13 +9,13 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Terms
-from cosched.core.settings import OnMemberLost, OnMemberRequeued
+from cosched.core.settings import OnMemberRequeued
 from cosched_sim.script import Action, ScriptedEvent
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of
 from tests.sim.federated import casts, played
 
-REQUEUE, CONTINUE, END = OnMemberRequeued.REQUEUE, OnMemberRequeued.CONTINUE, OnMemberRequeued.END
+REQUEUE = OnMemberRequeued.REQUEUE
 PAIR = [(("a", 1), ("b", 2))]
 QUIET = {"release_jitter": "0", "max_held_fraction": "1"}
 LONG = 5000
@@ -26,10 +26,10 @@ def machine(name, *jobs):
     return RefDomain(name, 8, [RefJob(number, s, r, r, n) for number, (s, r, n) in enumerate(jobs, 1)], **QUIET)
 
 
-def outcomes(domains, pairs, script, terms=None, groups=None, **settings):
+def outcomes(domains, pairs, script, terms=None, **settings):
     """What came of all jobs, (state, start, end) by `DOMAIN:ID`, whoever has played which domain."""
     setups = [_with(setup_of(domain), settings) for domain in domains]
-    pairing = _with_terms(pairing_of(pairs, setups, groups), setups, terms or {})
+    pairing = _with_terms(pairing_of(pairs, setups), setups, terms or {})
     found = [played(setups, pairing, cores, script) for cores in casts(setups)]
     assert all(other == found[0] for other in found[1:])
     told = {}
@@ -59,19 +59,6 @@ CASE_1 = [machine("a", (10, 100, 6)), machine("b", (0, 500, 8), (10, 100, 6))]
 def cancels(time, job=1, *, final=False):
     """A job of b is cancelled, which is known by its row."""
     return ScriptedEvent(time, Action.CANCEL, "b", row=job, final=final)
-
-
-@pytest.mark.parametrize(
-    ("choice", "state", "start", "end"),
-    [
-        (OnMemberLost.START, "COMPLETED", 100, 200),
-        (OnMemberLost.WAIT, "QUEUED", -1, -1),
-        (OnMemberLost.CANCEL, "CANCELLED", -1, 100),
-    ],
-)
-def test_a_holder_hears_at_once_that_its_mate_was_cancelled(choice, state, start, end):
-    told = outcomes(CASE_1, PAIR, [cancels(100)], on_member_lost=choice)
-    assert told["a:1"] == (JobState[state], start, end)
 
 
 @pytest.mark.parametrize(("final", "start"), [(False, 160), (True, 100)])
@@ -112,17 +99,6 @@ def test_a_place_is_given_once():
     assert [told[job][1] for job in ("a:1", "b:3", "b:4")] == [500, 500, 600]
 
 
-# Case 3: with a third member, c:1, that holds
-
-
-@pytest.mark.parametrize("patience", [0, 60])
-def test_the_others_of_a_group_start_together(patience):
-    domains = [*CASE_1, machine("c", (10, 100, 6))]
-    group = {"1": [("a", 1), ("b", 2), ("c", 1)]}
-    told = outcomes(domains, [], [cancels(100)], groups=group, successor_patience=patience, successor_hold=patience)
-    assert told["a:1"][1] == told["c:1"][1] == 100 + patience
-
-
 # Case 5: a:1 and b:1 run from 0; b:1 is queued again at 60 and ready again at 70
 
 BOTH = [(("a", 1), ("b", 1))]
@@ -146,19 +122,6 @@ def test_both_are_queued_again_and_start_together(terms, settings):
     assert told["a:1"] == told["b:1"] == (JobState.COMPLETED, 0, 70 + LONG)
 
 
-@pytest.mark.parametrize("terms", [None, Terms(if_requeued=CONTINUE), Terms((), False, REQUEUE, 30)])
-def test_a_mate_runs_on(terms):
-    told = requeued(terms)
-    assert told["a:1"] == (JobState.COMPLETED, 0, LONG)
-    assert told["b:1"] == (JobState.COMPLETED, 0, 70 + LONG)
-
-
-def test_a_mate_ends():
-    told = requeued(Terms(if_requeued=END))
-    assert told["a:1"] == (JobState.CANCELLED, 0, 60)
-    assert told["b:1"] == (JobState.COMPLETED, 0, 70 + LONG)
-
-
 # Case 6: vis:1 ends with sim:1
 
 
@@ -173,12 +136,6 @@ def test_a_job_ends_with_its_mate(how):
     told = outcomes(domains, [(("sim", 1), ("vis", 1))], script.get(how, []), terms)
     state = {"ends": JobState.COMPLETED, "fails": JobState.FAILED}.get(how, JobState.CANCELLED)
     assert told == {"sim:1": (state, 0, 900), "vis:1": (JobState.COMPLETED, 0, 900)}
-
-
-def test_a_job_fails_with_its_mate():
-    domains = [machine("a", (0, LONG, 8)), machine("b", (0, LONG, 8))]
-    told = outcomes(domains, BOTH, [ScriptedEvent(300, Action.FAIL, "b")], {("a", 1): Terms(fail_together=True)})
-    assert told["a:1"] == told["b:1"] == (JobState.FAILED, 0, 300)
 
 
 # Others

@@ -18,7 +18,6 @@ from cosched_papers.fluid.share import Share
 from tests.papers.fluid.test_fluid_trace import settings
 from tests.reference.fluid import HARVESTING, Job, Rules
 from tests.reference.fluid_slots import Slots
-from tests.reference.fluid_slots_mistakes import MISTAKES
 from tests.reference.fluid_workloads import random_rules
 from tests.tiers import seeds
 
@@ -115,8 +114,8 @@ class Product:
 
 
 class Model:
-    def __init__(self, nodes: int, jobs: list[Job], rules: Rules, paired: set[int], kind: type[Slots] = Slots) -> None:
-        self.machine = kind(nodes, jobs, rules, paired)
+    def __init__(self, nodes: int, jobs: list[Job], rules: Rules, paired: set[int]) -> None:
+        self.machine = Slots(nodes, jobs, rules, paired)
         self.jobs = self.machine.jobs
         self.booked = False
 
@@ -215,26 +214,15 @@ def product(seed: int) -> list[object]:
     return play(Product(nodes, rules, paired), seed, jobs)
 
 
-def model(seed: int, kind: type[Slots] = Slots) -> list[object]:
+def model(seed: int) -> list[object]:
     nodes, jobs, rules, paired = case(seed)
-    return play(Model(nodes, jobs, rules, paired, kind), seed, jobs)
+    return play(Model(nodes, jobs, rules, paired), seed, jobs)
 
 
 @pytest.mark.parametrize("seed", seeds(8, 300))
 def test_quotes_and_bookings_agree_with_the_slow_model(seed):
     for number in range(10 * seed, 10 * seed + 10):
         assert product(number) == model(number)
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_wrong_readings_are_caught(mistake):
-    def differs(seed: int) -> bool:
-        try:
-            return product(seed) != model(seed, mistake)
-        except AssertionError:
-            return True
-
-    assert any(differs(seed) for seed in range(100))
 
 
 def test_the_cases_have_it_all():

@@ -14,7 +14,6 @@ from cosched_papers.heterogeneous.greedy import max_min, min_min, pjs, sjs
 from cosched_papers.heterogeneous.settings import Algorithm
 from tests.papers.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference
-from tests.reference.heterogeneous import RefRules
 from tests.tiers import seeds
 
 Algorithms = Callable[[Call], list[Placement]]
@@ -103,24 +102,7 @@ def test_pjs_that_goes_on_places_jobs_as_the_reference_does(seed):
     for case in range(5):
         site, jobs, avail = random_call(Random(f"next {seed} {case}"))
         found = pjs(call_of(site, jobs, avail), goes_on=True)
-        assert named(site, jobs, found) == reference.pjs(site, jobs, avail, rules=RefRules(goes_on=True))
-
-
-@pytest.mark.parametrize(
-    ("name", "mistake"),
-    [
-        ("min_min", "best_is_execution"), ("sjs", "makespan"), ("sjs", "max_min_if_equal"),
-        ("pjs", "profit_by_execution"), ("pjs", "goes_on"), ("pjs", "accepts_equal"),
-    ],
-)  # fmt: skip
-def test_other_readings_are_told_apart(name, mistake):
-    """The random calls are such that each of these would be found."""
-    for case in range(2000):
-        site, jobs, avail = random_call(Random(f"mistakes {case}"))
-        found = named(site, jobs, ALGORITHMS[Algorithm(name)](call_of(site, jobs, avail)))
-        if found != reference.ALGORITHMS[name](site, jobs, avail, rules=RefRules(**{mistake: True})):
-            return
-    pytest.fail(f"no call tells {mistake}")
+        assert named(site, jobs, found) == reference.pjs(site, jobs, avail, goes_on=True)
 
 
 @pytest.mark.parametrize("seed", seeds(2, 50))

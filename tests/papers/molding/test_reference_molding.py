@@ -18,20 +18,7 @@ from tests.reference.molding import RefForeseen, RefMolded, RefMolding
 from tests.sim.schedulers.together import opened, played
 from tests.tiers import seeds
 
-CURVES = "scojo_p with curves"  # of what is foreseen
 SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
-MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs that first notice it
-    "scojo_p": {
-        "N_min is rounded down": 0, "nothing is guaranteed": 1, "T is rounded up": 1, "jobs age at ten times": 3,
-        "short jobs age": 3, "nobody ages": 3, "no figure 3": 0, "the last of equal places": 1436,
-        "jobs behind have N_opt": 0, "the shadow is excluded": 636, "all use up extra": 41,
-        "bad loads are counted in all": 45, "the last modifier": 1, "running jobs run on": 0,
-        "those that wait keep N_opt": 0,
-    },
-    CURVES: {"what is foreseen has the simple curve": 1, "what is foreseen has a half at least": 1},
-    "cirne_berman": {"the larger of two": 1},
-    "none": {"those that wait have no place": 2, "a place is free if it is at its start": 2},
-}  # fmt: skip
 PER_SEED = 10
 SHARES = (("0.5", "1"), ("1", "2"), ("0.5", "0.5"), ("0.7", "1.3"))
 
@@ -85,7 +72,7 @@ def random_settings(random: Random, sizing: str, *, curves: bool = False) -> Mol
     return replace(made, ideal_load=ideal, load_delta=delta, max_bad=bad, future=future)
 
 
-def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> RefMolding:
+def reference(jobs: list[Case], settings: MoldingSettings) -> RefMolding:
     known = []
     for number, job in enumerate(jobs, 1):
         a, sigma = (None, None) if job.downey is None else (Fraction(value, 10**6) for value in job.downey)
@@ -95,7 +82,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     classes = settings.future.classes if settings.future else ()
     future = [RefForeseen(*astuple(each)) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
-    more = future, settings.sizes, wrong, settings.learns, settings.backfilling == CONSERVATIVE
+    more = future, settings.sizes, settings.learns, settings.backfilling == CONSERVATIVE
     return RefMolding(settings.nodes, known, settings.sizing.value, *rules, *more)
 
 
@@ -185,12 +172,3 @@ def test_jobs_that_bound_their_sizes_and_what_is_foreseen_of_their_starts(sizing
         played_out = reference(jobs, settings).play()
         assert [each[1:] for each in foreseen] == [(nodes, start) for nodes, start, _ in played_out], (jobs, settings)
         assert [scheduler.job(job) for job in scheduler.jobs] == before
-
-
-@pytest.mark.parametrize(
-    ("sizing", "wrong", "number"), [(sizing, *each) for sizing in MISTAKES for each in MISTAKES[sizing].items()]
-)
-def test_a_wrong_reading_of_a_rule_is_noticed(sizing, wrong, number):
-    random = Random(f"mistakes {sizing} {number}")
-    jobs, settings = random_jobs(random), random_settings(random, sizing.split()[0], curves=sizing == CURVES)
-    assert reference(jobs, settings).play() != reference(jobs, settings, wrong).play()
