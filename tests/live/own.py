@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cosched.cli.own_service import OwnService, lives
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
@@ -51,7 +52,7 @@ class Account:
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
-        self.state = folder / "state"
+        self.state, self.notes = folder / "state", folder / "notes"
         self.own = {"COSCHED_STATE": str(self.state), "PATH": f"{BIN}:{os.environ['PATH']}"} | environment
 
     def run(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -80,6 +81,25 @@ class Account:
             section = "coscheduling" if key in COSCHEDULING else "manager"
             text = re.sub(rf"(?m)^{key} = .*\n", "", text).replace(f"[{section}]\n", f"[{section}]\n{key} = {value}\n")
         config.write_text(text)
+
+    def starts(self) -> dict[str, list[float]]:
+        """Return the instants at which its jobs have begun, by their names, as they note them."""
+        found: dict[str, list[float]] = {}
+        for line in self.notes.read_text().splitlines() if self.notes.exists() else []:
+            name, at, *_ = line.split()
+            found.setdefault(name, []).append(float(at))
+        return found
+
+    @property
+    def process(self) -> int | None:
+        """The process of its service."""
+        return OwnService(self.state).process()
+
+    def kill(self) -> None:
+        """Kill its service."""
+        if (process := self.process) is not None:
+            os.kill(process, signal.SIGKILL)
+            wait_until(lambda: not lives(process), "it is dead")
 
     def states(self) -> list[str]:
         return [line.split()[3] for line in self("queue", "--all").splitlines()[1:]]

@@ -1,8 +1,6 @@
 """Two accounts, no administrator: a user's own services, coupled by ssh, beside local processes."""
 
 import getpass
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.cli.own_service import OwnService, lives
+from cosched.cli.own_service import OwnService
 from tests.live.own import ADMITS, BIN, Account, Sshd
 from tests.waiting import wait_until
 
@@ -56,10 +54,8 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, short_path):
     submit_pair(here, there, "run2", short_path)
 
     for account in (here, there):  # and so do services that were killed, with the next command
-        process = OwnService(account.state).process()
-        assert process is not None
-        os.kill(process, signal.SIGKILL)
-        wait_until(lambda process=process: not lives(process), "it is dead")
+        assert account.process is not None
+        account.kill()
     submit_pair(here, there, "run3", short_path)
 
     for name in ("sim", "vis"):
@@ -79,10 +75,10 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, short_path):
     assert there("queue").count("\n") == 1
     assert there("down") == "eureka has ended\n"
     assert "does not answer" in here.run("doctor", "--this-end").stdout  # it has called there, by the connection
-    assert OwnService(there.state).process() is None
+    assert there.process is None
     sshd.cut()
     wait_until(lambda: "was ended by cosched down: cosched up there" in here.log, f"it stays so:\n{here.log}")
-    assert OwnService(there.state).process() is None
+    assert there.process is None
     assert here("down") == "intrepid has ended\n"
 
 

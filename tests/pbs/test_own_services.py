@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from cosched.cli.own_service import OwnService, lives
+from cosched.cli.own_service import OwnService
 from cosched.client import Client
 from deploy.pbs.lab import PbsCluster
 from deploy.slurm.lab import Lab
@@ -42,29 +41,9 @@ LOCAL = "#!/bin/bash\necho {name} $EPOCHREALTIME >> {notes}\n"
 class There(Account):
     """An account whose jobs are local processes."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        super().__init__(folder, **environment)
-        self.notes = folder / "notes"
-
     def submit(self, name: str, *options: str) -> str:
         script = LOCAL.format(name=name, notes=self.notes)
         return self("submit", "--parsable", "--pair", name, *options, "-", text=script).strip()
-
-    def starts(self) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
-        for line in self.notes.read_text().splitlines() if self.notes.exists() else []:
-            name, at, *_ = line.split()
-            found.setdefault(name, []).append(float(at))
-        return found
-
-    @property
-    def process(self) -> int | None:
-        return OwnService(self.state).process()
-
-    def kill(self) -> None:
-        if (process := self.process) is not None:
-            os.kill(process, signal.SIGKILL)
-            wait_until(lambda: not lives(process), "it is dead")
 
 
 _There = TypeVar("_There", There, Side)

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cosched.cli.own_service import OwnService, lives
 from deploy.slurm.lab import Cluster, Lab
 from tests.live.own import BIN, Account, Sshd
 from tests.live.services import free_port
@@ -39,7 +38,6 @@ class Side(Account):
         super().__init__(folder, SLURM_CONF=str(cluster.conf), **environment, PATH=path)
         self.cluster = cluster
         self.sshd: Sshd
-        self.notes = folder / "notes"
 
     def submit(self, name: str, *options: str, then: str = "") -> str:
         """Submit a job that notes that it has begun, and then does this."""
@@ -47,28 +45,9 @@ class Side(Account):
         script.write_text(NOTING.format(notes=self.notes) + then)
         return self("submit", "--parsable", "--pair", name, *options, str(script), name).strip()
 
-    def starts(self) -> dict[str, list[float]]:
-        lines = self.notes.read_text().splitlines() if self.notes.exists() else []
-        found: dict[str, list[float]] = {}
-        for name, at, *_ in map(str.split, lines):
-            found.setdefault(name, []).append(float(at))
-        return found
-
     def told(self, job: str) -> list[str]:
         path = self.state / "gates" / f"{job}.told"
         return path.read_text().splitlines() if path.exists() else []
-
-    @property
-    def process(self) -> int | None:
-        """The process of its service."""
-        return OwnService(self.state).process()
-
-    def kill(self) -> None:
-        """Kill the service."""
-        process = self.process
-        if process is not None:
-            os.kill(process, signal.SIGKILL)
-            wait_until(lambda: not lives(process), "it is dead")
 
     def kill_gate(self, job: str) -> None:
         """Kill all processes of a job's script; a job of the other cluster may have the same id."""

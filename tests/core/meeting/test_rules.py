@@ -1,6 +1,7 @@
 """Hand-worked cases of wanted jobs and slots in one domain, first come first served, EASY, ten nodes.
 
-A job is (submit, requested, nodes); a ready job yields unless a case says otherwise.
+Those of two domains are in tests/reference/meet_cases.py. A job is (submit, requested, nodes); a ready job yields
+unless a case says otherwise.
 """
 
 import pytest
@@ -57,28 +58,6 @@ kinds = pytest.mark.parametrize("kind", [SlowDomain, FastDomain])
 
 
 @kinds
-@pytest.mark.parametrize(("requested", "start"), [(105, 40), (106, None)])
-def test_a_wanted_job_may_push_the_first_one_to_its_guard_and_no_further(kind, requested, start):
-    scene = Scene(kind, [(0, 40, 4), (0, 100, 6), (10, 100, 10), (30, requested, 4)], {3})
-    scene.starts = {3}
-    scene.until(30)
-    assert not scene.domain.try_start(3, 30)
-    assert scene.until(99).start_of.get(3) == start
-    assert scene.until(145).start_of[2] == (145 if start else 100)
-
-
-@kinds
-def test_the_budget_is_one_sum_for_all_wanted_jobs(kind):
-    scene = Scene(kind, [(0, 40, 4), (0, 100, 6), (10, 100, 10), (30, 105, 4), (31, 60, 6)], {3, 4})
-    scene.starts = {3, 4}
-    scene.until(31)
-    for mate in (3, 4):
-        scene.domain.try_start(mate, 31)
-    scene.until(245)
-    assert scene.start_of == {0: 0, 1: 0, 3: 40, 2: 145, 4: 245}
-
-
-@kinds
 def test_trying_a_job_makes_it_wanted_before_the_dry_run(kind):
     scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}).until(30)
     assert scene.domain.try_start(2, 30)
@@ -112,46 +91,11 @@ def test_a_job_in_its_turn_pushes_nobody(kind):
 
 
 @kinds
-def test_without_a_budget_a_wanted_job_waits_for_its_turn(kind):
-    scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}, budget="0").until(30)
-    assert not scene.domain.try_start(2, 30)
-
-
-@kinds
-def test_a_wanted_job_starts_out_of_turn_but_never_reserves(kind):
-    scene = Scene(kind, [(0, 100, 6), (10, 100, 5), (20, 100, 6)], {2}).until(20)
-    assert not scene.domain.try_start(2, 20)
-    assert scene.until(100).start_of == {0: 0, 1: 100}
-
-
-@kinds
-@pytest.mark.parametrize(("requested", "start"), [(310, 110), (311, None)])
-def test_others_are_backfilled_up_to_a_slot(kind, requested, start):
-    scene = Scene(kind, [(0, 100, 6), (10, 100, 6), (110, requested, 6)], {1}).until(10)
-    assert scene.domain.quote(1, 420, 10) == (420, 0)
-    assert scene.domain.book(1, 420, 10)
-    assert scene.until(200).start_of.get(2) == start
-    assert scene.ready[0] == (100, 1)  # it could start, but its mate could not
-
-
-@kinds
 def test_a_slot_delays_no_reservation_before_it(kind):
     scene = Scene(kind, [(0, 100, 6), (10, 100, 8), (20, 50, 4)], {2}).until(20)
     assert scene.domain.quote(2, 20, 20) == (20, 0)  # it ends before 100
     assert scene.domain.quote(2, 60, 20) == (200, 0)
     assert not scene.domain.book(2, 60, 20)
-
-
-@kinds
-def test_a_job_starts_at_its_slot_and_not_before(kind):
-    scene = Scene(kind, [(0, 100, 6), (10, 50, 6)], {1}).until(10)
-    assert scene.domain.book(1, 100, 10)
-    assert not scene.domain.claim(1, 99)
-    scene.until(99)
-    scene.domain.end(0, 100)
-    assert scene.domain.claim(1, 100)
-    scene.domain.run_job(1, 100)
-    assert scene.domain.running() == {1: (100, 0)}
 
 
 @kinds

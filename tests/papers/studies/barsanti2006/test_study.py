@@ -1,7 +1,6 @@
 """The workloads and measures of the study, and a tiny one from its cases to its page."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import polars
@@ -134,10 +133,3 @@ def test_a_tiny_study(tmp_path, monkeypatch):
     assert "| no result |" not in text
     assert "log: 128 nodes, 2 windows of 150 jobs" in text
     assert len(list((out / "figures").glob("*.svg"))) == 11
-
-
-def test_the_page_of_the_repository_says_what_it_is_of():
-    text = (Path(__file__).parents[4] / "papers/cosched_papers/studies/barsanti2006/PAPER.md").read_text()
-    assert "20 workloads of 10,000 jobs" in text
-    assert text.count("| input |\n") == 2 * 12  # of all seeds, and of the first four
-    assert "Not for conclusions" not in text

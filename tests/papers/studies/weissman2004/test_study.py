@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars
@@ -151,12 +150,6 @@ def test_the_goodness_of_fit_of_the_sp2(traces):
     }  # fmt: skip
     for of in ("gap", "run"):
         assert found["histograms"][of]["model"][0] == max(found["histograms"][of]["model"]) > 40
-
-
-def test_the_page_of_the_repository_is_of_a_full_study():
-    head = (Path(__file__).parents[4] / "papers/cosched_papers/studies/weissman2004/PAPER.md").read_text()
-    assert "100 traces of 10,000 jobs" in head
-    assert head.count("| input |") == 4
 
 
 def test_a_log_that_is_missing_is_named_by_the_command(cosched):
