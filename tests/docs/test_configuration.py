@@ -13,6 +13,7 @@ from cosched.service.configuration_sections import (
     Page,
     Peer,
     Tls,
+    Tokens,
 )
 from cosched.validation.sections import CoschedulingFields
 from cosched_adapters.local.settings import NAMES, LocalSettings
@@ -37,6 +38,7 @@ def test_every_key_has_a_row():
     assert set(keys("[account]")) == Account.model_fields.keys()
     assert set(keys("events")) == Events.model_fields.keys()
     assert set(keys("tls")) == Tls.model_fields.keys()
+    assert set(keys("tokens")) == Tokens.model_fields.keys()
     assert set(keys("page")) == Page.model_fields.keys()
     assert set(keys("machines")) == Machines.model_fields.keys()
     assert set(keys("manager")) == {

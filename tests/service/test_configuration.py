@@ -19,6 +19,7 @@ from cosched.core.settings import (
 )
 from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
+from cosched.service.preparing import addresses
 from cosched.validation.addresses import is_loopback, parse_address
 from cosched.validation.schemes import BUDGET_DIGITS
 from cosched.words.errors import InputError
@@ -474,3 +475,31 @@ def test_peers_by_unix_sockets_need_no_network(read: Read, refusal: Refusal, tmp
     assert refusal(of_nobody) == "peer.eureka.user: this host has no user 'no-such-user'"
     no_place = LOCAL.replace('socket = "eureka.in"', 'user = "root"')
     assert refusal(no_place) == "peer.eureka.user: has no effect without a socket"
+
+
+TOKENS = f"""{SECURE}
+[tokens]
+listen = "127.0.0.1:7702"
+issuer = "https://login.example.org"
+audience = "spiffe://site/cosched/intrepid"
+keys = "ca.pem"
+"""
+
+
+def test_tokens_of_users(read: Read) -> None:
+    found = read(TOKENS)
+    assert found.tokens is not None
+    assert (found.tokens.claim, found.tokens.accounts, found.tokens.scopes, found.tokens.leeway) == ("sub", {}, (), 30)
+    assert "users with tokens" in "\n".join(describe(found))
+    assert "127.0.0.1:7702 (TLS), tokens of https://login.example.org for spiffe://" in "\n".join(describe(found))
+    assert [address[:2] for address in addresses(found)] == [("domain", "listen"), ("tokens", "listen")]
+
+
+def test_tokens_need_tls_and_a_key_set(refusal: Refusal) -> None:
+    section = TOKENS.partition("[tokens]")[2]
+    said = " tokens: tokens are taken over TLS only: set [tls], and no domain.plaintext"
+    assert refusal(f"{PLAIN}[tokens]{section}") == said.strip()
+    assert refusal(TOKENS.replace('name = "intrepid"', 'name = "intrepid"\nplaintext = true')) == said.strip()
+    assert refusal(TOKENS.replace('keys = "ca.pem"', 'keys = "none"')).startswith("tokens.keys: ")
+    assert refusal(TOKENS + "leeway = 301\n").startswith("tokens.leeway: ")
+    assert refusal(TOKENS + 'accounts = ["ann"]\n').startswith("tokens.accounts: ")

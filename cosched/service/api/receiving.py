@@ -107,7 +107,7 @@ class Reception:
 
     async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
         self._metrics.request(method.name, refusal.code.name, 0.0)
-        if refusal.code in (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED):
+        if refusal.code is grpc.StatusCode.PERMISSION_DENIED:
             self._metrics.denied(refusal.reason).inc()
         await abort(context, refusal)
 

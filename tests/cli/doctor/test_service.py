@@ -164,7 +164,7 @@ def test_a_check_that_fails_is_a_finding_and_all_others_go_on(site: Path, monkey
         monkeypatch.setattr(f"cosched.doctor.{check}", fail)
     configuration: Configuration = read_configuration(site / "a.toml")
     found = examine(configuration, str(site / "a.toml"))
-    assert list(found) == ["service", "local", "coscheduling", "certificates", "peers"]
+    assert list(found) == ["service", "local", "coscheduling", "certificates", "tokens", "peers"]
     for group in ("coscheduling", "peers"):
         assert [one.found for one in found[group]] == ["cannot be checked: RuntimeError: as nobody expected"]
     assert [one.subject for one in found["certificates"]] == ["tls"]
