@@ -194,6 +194,7 @@ lock: setup
 	    --unsafe-package coscheduling --unsafe-package coscheduling-sim --unsafe-package coscheduling-papers \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
 	@sed -i '/^# WARNING/,$$d' requirements.lock  # that our distributions, which name each other, are not pinned
+	@rm -rf coscheduling.egg-info  # which pip-compile leaves
 
 clean:
 	rm -rf .venv build dist *.egg-info
