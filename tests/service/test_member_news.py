@@ -217,6 +217,21 @@ async def test_news_of_jobs_with_which_none_here_starts_are_counted_and_cost_not
     assert missed() == counted + 401
 
 
+@pytest.mark.parametrize("step", [-1, 1])
+async def test_news_that_come_again_and_again_fill_no_story(called: Called, step: int) -> None:
+    """Numbers that fall are no news, and are counted; by those that grow, the job asks again each time."""
+    METRICS.peer_news_missed("b").inc(0)
+    counted, store = missed(), called.node.store
+    seen = []
+    for numbers in (range(1), range(1, 200), range(200, 400)):
+        [message] = write_news([TellMember("1", "7", 500 + step * number) for number in numbers], "b", "a")
+        await called.api.TellMembers(message, cast(Any, None))
+        seen.append((len(store.events(0, (), (), -1)), store.commits))
+    told, commits = zip(*seen, strict=True)
+    assert told == (told[0],) * 3
+    assert (missed() - counted, commits[-1] - commits[0]) == ((399, 0) if step < 0 else (0, 2))
+
+
 async def test_a_peer_speaks_for_its_own_jobs_only_and_for_those_of_one_domain(called: Called) -> None:
     method = CoschedulingApi.TellMembers.__wrapped__  # without the translation of refusals
     [message] = write_news([TellMember("1", "9", 1)], "c", "a")

@@ -29,6 +29,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
 
 STARTS_TOO = MateStatus(Status.RUNNING, NO_HOLD, None)  # how one stands with which a job starts
+REPEATED = (What.HEARS_OF_MATE, What.HOLDS)
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
 
@@ -63,6 +64,7 @@ class Records:
         self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and still have something to tell others
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
+        self._told_last: dict[JobId, dict[What, object]] = {}  # of REPEATED, since it has told anything else
 
     def take_up(self, record: JobRecord, script_bytes: int = 0) -> None:
         """Note that the job is here."""
@@ -118,6 +120,7 @@ class Records:
         job = record.job.id
         if self.jobs.pop(job, None) is not None:
             self._why_yielded.pop(job, None)
+            self._told_last.pop(job, None)
             self.holdings.remove(record)
             self.forget_later(job, self.journal.now)
         if record.job.untold or record.job.news:
@@ -167,7 +170,8 @@ class Records:
         job, record = effect.job, self.jobs.get(effect.job)
         known = self.core.jobs.get(job)
         group = known.group if known is not None else None
-        if story.is_told(effect, self._why_yielded.get(job), of_pair=group is not None and group.is_pair):
+        of_pair = group is not None and group.is_pair
+        if not self._repeats(effect) and story.is_told(effect, self._why_yielded.get(job), of_pair=of_pair):
             detail = effect.stored()
             if group is not None and not group.is_pair and effect.what is not What.LINKED:  # which tells it by itself
                 detail = {"group": group.name, **detail}
@@ -186,6 +190,17 @@ class Records:
             self._why_yielded[job] = effect.why
         if record is not None:
             self._bring_up_to_date(record, effect)
+
+    def _repeats(self, effect: Record) -> bool:
+        """Return whether the job has told just that: a peer may have it ask again, and hold on, without end."""
+        if effect.what not in REPEATED:
+            self._told_last.pop(effect.job, None)
+            return False
+        told, said = self._told_last.setdefault(effect.job, {}), (effect.why, effect.detail | {"generation": 0})
+        if told.get(effect.what) == said:
+            return True
+        told[effect.what] = said
+        return False
 
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
         linked = effect.what is What.LINKED
