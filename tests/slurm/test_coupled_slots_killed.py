@@ -43,7 +43,7 @@ class KillersLab(CoupledLab):
 def lab(request: pytest.FixtureRequest) -> Iterator[KillersLab]:
     check_for_compiler()
     with tempfile.TemporaryDirectory(prefix="kill-") as folder:
-        names = NAMES[: request.param]
+        names = NAMES[: getattr(request, "param", 2)]
         settings = {"schemes": ("meet",) * len(names), "options": {"nodes": NODES}, "patience": PATIENCE, **START}
         lab = KillersLab(names=names, services=False, gate=False, **settings)
         lab.folder = Path(folder)
