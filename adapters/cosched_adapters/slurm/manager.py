@@ -122,7 +122,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             self._tasks.begin(self._gates.keep_clear())
         for row in rows:
             self._tasks.begin(self._sequences.mend(row, _AFTER_A_RUN))
-        self._requeue_unlaunched()
+        self._set_right()
         return {job.job_id: job.known() for job in self._register.jobs.values()}
 
     def _make_hooks(self, config: Mapping[str, str]) -> HookServer:
@@ -358,16 +358,16 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         for row in await self._register.see(rows, began):
             self._tasks.begin(self._sequences.mend(row, 0))
         await asyncio.sleep(0)
-        self._requeue_unlaunched()
+        self._set_right()
         self._hooks.keep_finding(self._register.jobs)
         self._remove_what_is_over()
         self._tell_freed()
         await self._slots.sweep()
         await self._waiting.sweep(rows)
 
-    def _requeue_unlaunched(self) -> None:
-        for job in self._register.take_unlaunched():
-            self._tasks.begin(self._sequences.requeue(job))
+    def _set_right(self) -> None:
+        for job in self._register.take_misled():
+            self._tasks.begin(self._sequences.set_right(job))
 
     async def _learn(self, job_ids: list[str]) -> None:
         async with self._learning:

@@ -12,7 +12,7 @@ from cosched.core.protocol import MateProblem, Named
 from cosched_adapters import register
 from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import BatchReport, Gone, JobOutlook, Resized, Withdrawn
-from cosched_adapters.manager import Ended, Started
+from cosched_adapters.manager import End, Ended, Started
 from cosched_adapters.slices import Slices, in_slices
 from cosched_adapters.slurm import states
 from cosched_adapters.slurm.arrays import Arrays
@@ -48,7 +48,7 @@ class Register(register.Register[BatchJob]):
         self.hooks: Hooks
         self._waits = waits
         self.arrays = Arrays()
-        self._unlaunched: list[BatchJob] = []
+        self._misled: list[BatchJob] = []  # Slurm does not launch them, or has queued them again after their end
         self._waiting_jobs: list[Waiting] = []  # of all jobs that wait, by the last look
 
     # Rows of squeue
@@ -136,6 +136,10 @@ class Register(register.Register[BatchJob]):
         job.nodes, job.can_yield, job.account, job.queue = row.nodes, row.can_yield, row.account, row.partitions
         job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
+            if job.gave_up and now is Stage.QUEUED:
+                job.gave_up = False  # its user may queue it again
+                self._misled.append(job)
+                _LOG.warning("job %s is cancelled again: Slurm has queued it again, as its hook failed", job.job_id)
             return
         if now is Stage.QUEUED:
             self._queued(job)
@@ -190,7 +194,7 @@ class Register(register.Register[BatchJob]):
             if job.phase is Phase.CHOSEN:
                 self._report(Withdrawn(job.job_id))
             job.phase, job.killed = Phase.UNLAUNCHED, row.restarts
-            self._unlaunched.append(job)
+            self._misled.append(job)
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
 
     def _started(self, job: BatchJob, row: JobRow) -> None:
@@ -228,6 +232,7 @@ class Register(register.Register[BatchJob]):
         """
         if job.phase is Phase.OFFERED:
             self.hooks.start(job.job_id)
+        job.gave_up = job.phase is Phase.GIVING_BACK and end.how is End.CANCELLED
         self._end(job, end)
 
     def _end(self, job: BatchJob, end: Ended) -> None:
@@ -246,9 +251,9 @@ class Register(register.Register[BatchJob]):
             for job in queued
         }
 
-    def take_unlaunched(self) -> list[BatchJob]:
-        """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""
-        found, self._unlaunched = self._unlaunched, []
+    def take_misled(self) -> list[BatchJob]:
+        """Return the jobs, found since the last call, that `Sequences.set_right` has to see to."""
+        found, self._misled = self._misled, []
         return found
 
     # Messages of hooks

@@ -95,12 +95,15 @@ class Sequences:
             if self._kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
-    async def requeue(self, job: BatchJob) -> None:
+    async def set_right(self, job: BatchJob) -> None:
         """Requeue a job that Slurm shows as running but does not launch. Then `mend` lets it begin.
 
-        Repeats the command until the queue shows the requeue: a slurmctld that is about to stop may forget it.
+        Repeats the command until the queue shows the requeue: a slurmctld that is about to stop may forget it. Cancel
+        a job again that Slurm has requeued after its end.
         """
         async with job.order:
+            if job.phase is Phase.ENDED:
+                await until_it_answers(lambda: self._slurm.cancel(job.job_id))
             while job.phase is Phase.UNLAUNCHED:
                 try:
                     await until_it_answers(lambda: self._slurm.requeue(job.job_id))

@@ -73,7 +73,7 @@ class Desk:
     def requeued(self, *rows: JobRow) -> list[str]:
         """What a look finds that has to be requeued."""
         self.look(*rows)
-        return [job.job_id for job in self.book.take_unlaunched()]
+        return [job.job_id for job in self.book.take_misled()]
 
     def let_go(self) -> None:
         """What the manager notes when it starts the job."""

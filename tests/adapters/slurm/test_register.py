@@ -348,6 +348,21 @@ def test_a_hook_that_outlives_its_job_is_ended_and_not_as_one_that_fails(desk: D
     assert desk.kinds == ["Appeared", "Offered", "Ended"]
 
 
+def test_a_job_that_was_cancelled_as_it_gave_its_turn_up_and_comes_back_is_cancelled_again(desk: Desk) -> None:
+    """Slurm requeues a job whose hook has failed, whatever has become of the job meanwhile."""
+    desk.book.offered(OFFER)
+    desk.book.jobs["7"].phase = Phase.GIVING_BACK
+    desk.book.ended(replace(END, state="CANCELLED", started_at=None))
+    desk.look(replace(ROW, state="CANCELLED"))
+    assert desk.book.take_misled() == []
+    requeued = replace(ROW, restarts=1, submitted_at=1005, reason="BeginTime")
+    desk.look(requeued)
+    assert [job.job_id for job in desk.book.take_misled()] == ["7"]
+    desk.look(requeued)
+    assert desk.book.take_misled() == []
+    assert desk.kinds == ["Appeared", "Offered", "Ended"]
+
+
 @pytest.mark.parametrize("rows", [[], [replace(ROW, submitted_at=1001)]])
 def test_a_hook_of_a_job_that_is_lost_or_of_another_with_its_id_is_called_again(desk: Desk, rows: list[JobRow]) -> None:
     desk.book.offered(OFFER)
