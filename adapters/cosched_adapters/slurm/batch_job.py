@@ -29,7 +29,7 @@ class BatchJob(batch_job.BatchJob):
     hook_disconnected: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
     killed: int | None = None  # the turn (`restarts`) whose hook was killed
     let_go: int | None = None  # the turn whose hook has said that it lets the job start
-    gave_up: bool = False  # it was cancelled while it gave its turn up: Slurm may queue it again all the same
+    given_back: int | None = None  # the turn that it was last told to give up
     told_nodes: int = 0  # how many it has by what was reported last
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
 

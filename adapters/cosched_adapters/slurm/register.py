@@ -136,10 +136,8 @@ class Register(register.Register[BatchJob]):
         job.nodes, job.can_yield, job.account, job.queue = row.nodes, row.can_yield, row.account, row.partitions
         job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
-            if job.gave_up and now is Stage.QUEUED:
-                job.gave_up = False  # its user may queue it again
-                self._misled.append(job)
-                _LOG.warning("job %s is cancelled again: Slurm has queued it again, as its hook failed", job.job_id)
+            if now is Stage.QUEUED:
+                self._note_uncancelled(job, row)
             return
         if now is Stage.QUEUED:
             self._queued(job)
@@ -197,6 +195,16 @@ class Register(register.Register[BatchJob]):
             self._misled.append(job)
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
 
+    def _note_uncancelled(self, job: BatchJob, row: JobRow) -> None:
+        """Note a job that was cancelled as it gave its turn up, and that Slurm has requeued since its hook failed.
+
+        Nobody else has: it is in the turn that follows.
+        """
+        if job.end is not None and job.end.how is End.CANCELLED and job.given_back == row.restarts - 1:
+            job.given_back = None
+            self._misled.append(job)
+            _LOG.warning("job %s is cancelled again: Slurm has requeued it, as it just gave its turn up", job.job_id)
+
     def _started(self, job: BatchJob, row: JobRow) -> None:
         if job.phase is not Phase.TOLD_TO_START and job.named is not None:
             _LOG.warning("job %s has started without permission", job.job_id)
@@ -232,7 +240,6 @@ class Register(register.Register[BatchJob]):
         """
         if job.phase is Phase.OFFERED:
             self.hooks.start(job.job_id)
-        job.gave_up = job.phase is Phase.GIVING_BACK and end.how is End.CANCELLED
         self._end(job, end)
 
     def _end(self, job: BatchJob, end: Ended) -> None:

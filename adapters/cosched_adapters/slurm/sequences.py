@@ -136,6 +136,7 @@ class Sequences:
             raise MustHoldError(f"job {job.job_id} cannot yield: Slurm would cancel it (srun, salloc or --no-requeue)")
         if not self._hooks.give_back(job.job_id):
             return False
+        job.given_back = job.offer.restarts if job.offer is not None else None
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
         return True
 

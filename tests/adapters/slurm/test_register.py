@@ -348,19 +348,28 @@ def test_a_hook_that_outlives_its_job_is_ended_and_not_as_one_that_fails(desk: D
     assert desk.kinds == ["Appeared", "Offered", "Ended"]
 
 
-def test_a_job_that_was_cancelled_as_it_gave_its_turn_up_and_comes_back_is_cancelled_again(desk: Desk) -> None:
-    """Slurm requeues a job whose hook has failed, whatever has become of the job meanwhile."""
+@pytest.mark.parametrize("late", [True, False])
+def test_a_job_that_was_cancelled_as_it_gave_its_turn_up_and_comes_back_is_cancelled_again(
+    desk: Desk, late: bool
+) -> None:
+    """Slurm requeues a job whose hook has failed, whatever has become of the job; the word of its end may come late."""
+    requeued, cancelled = replace(ROW, restarts=1, submitted_at=1005), replace(END, state="CANCELLED", started_at=None)
     desk.book.offered(OFFER)
-    desk.book.jobs["7"].phase = Phase.GIVING_BACK
-    desk.book.ended(replace(END, state="CANCELLED", started_at=None))
-    desk.look(replace(ROW, state="CANCELLED"))
-    assert desk.book.take_misled() == []
-    requeued = replace(ROW, restarts=1, submitted_at=1005, reason="BeginTime")
-    desk.look(requeued)
-    assert [job.job_id for job in desk.book.take_misled()] == ["7"]
-    desk.look(requeued)
-    assert desk.book.take_misled() == []
+    desk.book.jobs["7"].phase, desk.book.jobs["7"].given_back = Phase.GIVING_BACK, 0
+    if late:
+        desk.look(requeued)
+    desk.book.ended(cancelled)
+    assert desk.requeued(replace(ROW, state="CANCELLED")) == []
+    assert desk.requeued(requeued) == ["7"]
+    assert desk.requeued(requeued) == []
     assert desk.kinds == ["Appeared", "Offered", "Ended"]
+
+
+def test_a_job_that_was_cancelled_and_that_its_user_has_queued_again_is_left_alone(desk: Desk) -> None:
+    desk.book.jobs["7"].given_back = 0
+    desk.look(replace(ROW, restarts=1, submitted_at=1005))
+    desk.book.ended(replace(END, state="CANCELLED", started_at=None))
+    assert desk.requeued(replace(ROW, restarts=2, submitted_at=1010)) == []
 
 
 @pytest.mark.parametrize("rows", [[], [replace(ROW, submitted_at=1001)]])

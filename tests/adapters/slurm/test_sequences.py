@@ -19,7 +19,7 @@ from cosched_adapters.slurm.register import Register
 from cosched_adapters.slurm.sequences import Sequences
 from cosched_adapters.slurm.settings import SlurmSettings
 from cosched_adapters.watch import Watch
-from tests.adapters.slurm.desk import OFFER, ROW
+from tests.adapters.slurm.desk import END, OFFER, ROW
 
 READY = b"ready\tjob=7\tnodes=2\tnodelist=a[1-2]\tuid=7\tuser=ann\trestarts=0\tbatch=1\tcomment=cosched:pair=p\n"
 SLURMS_DELAY = 121  # seconds
@@ -34,6 +34,7 @@ class Desk:
         scontrol = folder / "scontrol"
         scontrol.write_text(f'#!/bin/sh\necho "$@" >> {self._log}\n')
         scontrol.chmod(0o755)
+        (folder / "scancel").symlink_to(scontrol)
         self.socket = folder / "hooks.sock"
         self.reports: list[BatchReport] = []
         now = asyncio.get_running_loop().time
@@ -124,6 +125,25 @@ async def test_a_turn_cannot_be_given_back_for_a_hook_that_has_gone_and_is_withd
         await job.moved.wait()
     assert desk.kinds == ["Appeared", "Offered", "Withdrawn"]
     assert desk.book.jobs["7"].phase is Phase.QUEUED
+
+
+async def test_the_turn_that_a_job_gave_up_is_known_so_that_a_cancelled_one_which_comes_back_is_cancelled(
+    desk: Desk,
+) -> None:
+    job = desk.learn(0, restarts=0)
+    reader, writer = await asyncio.open_unix_connection(desk.socket)
+    writer.write(READY)
+    assert await reader.readline() == b"parked\n"
+    giving_back = asyncio.create_task(desk.sequences.give_back(job, 30))
+    assert await reader.readline() == b"yield\n"
+    writer.close()
+    desk.book.ended(replace(END, state="CANCELLED", submitted_at=job.submitted, started_at=None))
+    assert await giving_back
+    job.changed = 0.0
+    await desk.book.see([replace(desk.row, restarts=1)], 1.0)
+    for misled in desk.book.take_misled():
+        await desk.sequences.set_right(misled)
+    assert [words.split()[-1] for words in desk.told] == ["7"]
 
 
 async def test_a_try_waits_for_the_hook_of_a_job_that_was_found_chosen(desk: Desk) -> None:
