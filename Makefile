@@ -6,7 +6,7 @@
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
-#               slurm-wlm, gridengine, gcc and Java where missing and permitted)
+#               slurm-wlm, gridengine, gcc and Java where missing and permitted, and unpacks an sshd into .venv)
 #   test-service  the tests of coscheduling alone, in an environment without the simulator and papers: for daily use;
 #               test-service-live: those with real services and batch systems, likewise
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
@@ -94,6 +94,10 @@ tools: setup java psij
 	    echo "without zsh and fish their completion is not tested" >&2
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \
 	    echo "without a C compiler the hooks for Slurm are not tested" >&2
+	@command -v ssh >/dev/null || sh deploy/install-packages.sh openssh-client || true
+	@command -v sshd >/dev/null || test -x /usr/sbin/sshd || test -x .venv/sshd/usr/sbin/sshd || \
+	    sh deploy/unpack-packages.sh .venv/sshd openssh-server libwrap0 || \
+	    echo "without sshd no pair of two accounts is tested" >&2
 	$(BIN)/python -m tests.kernels
 
 # In an environment of its own: it allows no versions of `packaging` and `psutil` as new as those of requirements.lock.

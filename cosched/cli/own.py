@@ -39,7 +39,7 @@ _SYSTEMS = {  # the command by which a cluster tells its name, where that stands
     "--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm or PBS, or this host's)."
 )
 @click.option(
-    "--manager", type=click.Choice(["slurm", "pbs", "local"]), help="What runs the jobs (Slurm or PBS, if it is here)."
+    "--manager", type=click.Choice(["slurm", "pbs", "local"]), help="What runs the jobs (Slurm or PBS, as is here)."
 )
 @click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
 @click.option("--scheme", type=click.Choice(["hold", "yield"]), help="What jobs do whose mates are not ready (hold).")
@@ -85,7 +85,7 @@ def _make(
 
 
 def _batch_system(manager: str | None) -> tuple[str, str]:
-    """Return what runs the jobs here, and the name of its cluster; empty: local processes. InputError."""
+    """Return what runs the jobs here, and the name of its cluster; empty: local processes, if so chosen. InputError."""
     for kind, (asked, name, who) in _SYSTEMS.items():
         cluster = _said(asked, name) if manager in (kind, None) else ""
         if cluster:
@@ -94,6 +94,9 @@ def _batch_system(manager: str | None) -> tuple[str, str]:
             raise InputError(
                 "--manager", None, f"{shlex.join(asked)} tells no cluster here: is this a login node of {who}?"
             )
+    if manager is None:
+        why = "neither scontrol nor qstat tells of a cluster here: have Slurm's or PBS's commands in your PATH"
+        raise InputError("--manager", None, f"{why}, in logins by ssh, too; or cosched up --manager local")
     return "local", ""
 
 

@@ -75,6 +75,11 @@ class OwnService:
             raise InputError(str(self.config), "domain.name", "is missing")
         return name
 
+    def logins(self) -> dict[str, str]:
+        """Return by which logins it reaches its peers, those that reach it by one left empty; InputError."""
+        peers = self.settings().get("peer", [])
+        return {peer["name"]: peer.get("ssh", "") for peer in peers if "socket" in peer and "name" in peer}
+
     @property
     def socket(self) -> Path:
         """Where it listens; InputError."""

@@ -149,3 +149,14 @@ def test_a_service_beside_pbs_has_the_name_of_its_server_and_can_only_hold(tmp_p
     assert settings["domain"]["name"] == "mira"
     assert settings["manager"]["kind"] == "pbs"
     assert settings["manager"]["gates"] == str(tmp_path / "state" / "gates")
+
+
+def test_jobs_are_processes_of_this_host_only_if_that_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("COSCHED_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(OwnService, "start", lambda *_, **__: True)
+    done = CliRunner().invoke(main, ["up"])
+    assert done.exit_code == 2
+    assert "neither scontrol nor qstat tells of a cluster here" in done.output
+    assert not (tmp_path / "state").exists()
+    assert CliRunner().invoke(main, ["up", "--manager", "local"]).exit_code == 0

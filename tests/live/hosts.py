@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.live.own import skip_without_sshd
+from tests.live.own import missing_user, seeing, sshd_command
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
@@ -63,7 +63,7 @@ class Host:
         variables = " ".join(f"{key}={value}" for key, value in environment.items())
         (folder / "sshd_config").write_text(SERVER.format(port=self.port, folder=folder, environment=variables))
         lines = [f"{user}:x:{uid}:{uid}:{user}:{self.homes[user]}:/bin/sh\n" for user, uid in users.items()]
-        self.passwd.write_text(Path("/etc/passwd").read_text() + "".join(lines))
+        self.passwd.write_text(Path("/etc/passwd").read_text() + missing_user() + "".join(lines))
         for user, home in self.homes.items():
             (home / ".ssh").mkdir(parents=True)
             (folder / "keys" / user).write_text((folder / f"{user}.key.pub").read_text())
@@ -97,15 +97,14 @@ class Host:
     def serving(self) -> Iterator[None]:
         """Run the sshd."""
         log = self.folder / "sshd.log"
-        with self.running(log, "Server listening", skip_without_sshd(), "-D", "-e", "-f", f"{self.folder}/sshd_config"):
+        with self.running(log, "Server listening", *sshd_command("-D", "-e", "-f", f"{self.folder}/sshd_config")):
             yield
 
     @contextmanager
     def running(self, log: Path, ready: str, *command: str) -> Iterator[None]:
         """Run a command of root's here; it is ready when it has said so."""
-        seen = ["unshare", "-m", "sh", "-c", f'mount --bind {self.passwd} /etc/passwd; exec "$@"', "sh"]
         with log.open("wb") as said:
-            process = subprocess.Popen([*seen, *command], stdout=said, stderr=said)
+            process = subprocess.Popen(seeing(self.passwd, *command), stdout=said, stderr=said)
         try:
             wait_until(lambda: ready in log.read_text() or process.poll() is not None, f"{command} is ready")
             if process.poll() is not None:

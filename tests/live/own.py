@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -30,7 +29,8 @@ other_owners = "nobody"
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds of one command; a safety net
 COSCHEDULING = ("release_interval", "max_held_fraction", "max_yields")  # other settings are in [manager]
-_SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+_UNPACKED = Path(__file__).parents[2] / ".venv/sshd/usr/sbin"  # by make tools
+_SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:{_UNPACKED}")
 
 
 def skip_without_sshd() -> str:
@@ -38,12 +38,28 @@ def skip_without_sshd() -> str:
     if _SSHD is None or shutil.which("ssh") is None:
         pytest.skip("there is no sshd here (Debian: openssh-server)")
     if os.geteuid() == 0:
-        try:
-            pwd.getpwnam("sshd")
-        except KeyError:
-            pytest.skip("sshd run by root needs a user sshd (Debian: openssh-server)")
+        if missing_user() and subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+            pytest.skip("sshd run by root needs a user sshd, and none can be mounted into /etc/passwd")
         Path("/run/sshd").mkdir(exist_ok=True)
     return _SSHD
+
+
+def missing_user() -> str:
+    """Return the line that /etc/passwd lacks if root is to run an sshd; empty: none."""
+    has_it = os.geteuid() != 0 or re.search(r"(?m)^sshd:", Path("/etc/passwd").read_text())
+    return "" if has_it else "sshd:x:54399:65534::/run/sshd:/usr/sbin/nologin\n"
+
+
+def sshd_command(*arguments: str) -> list[str]:
+    """Return the command that runs the sshd, which may only be unpacked, with its libraries."""
+    program = skip_without_sshd()
+    libraries = ":".join(map(str, Path(program).parents[1].glob("lib/*-linux-gnu")))
+    return ["env", f"LD_LIBRARY_PATH={libraries}", program, *arguments]
+
+
+def seeing(passwd: Path, *command: str) -> list[str]:
+    """Return the command by which root runs another one that sees this /etc/passwd."""
+    return ["unshare", "-m", "sh", "-c", f'mount --bind {passwd} /etc/passwd; exec "$@"', "sh", *command]
 
 
 class Account:
@@ -130,14 +146,16 @@ class Sshd:
             "IdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
         )
         self._log = folder / "sshd.log"
-        self._program = skip_without_sshd()
+        self._command = sshd_command("-D", "-e", "-f", str(self._config))
+        if line := missing_user():
+            passwd = folder / "passwd"
+            passwd.write_text(Path("/etc/passwd").read_text() + line)
+            self._command = seeing(passwd, *self._command)
         self.start()
 
     def start(self) -> None:
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [self._program, "-D", "-e", "-f", str(self._config)], stderr=log, start_new_session=True
-            )
+            self.process = subprocess.Popen(self._command, stderr=log, start_new_session=True)
         wait_until(lambda: "Server listening" in self._log.read_text() or self.process.poll(), "sshd listens")
         assert self.process.poll() is None, self._log.read_text()
 

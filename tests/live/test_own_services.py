@@ -68,6 +68,9 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, short_path):
         "cosched: --to: eurekaa is not known here; did you mean eureka? (known: eureka, intrepid): "
         "cosched peer add couples a domain\n"
     )
+    only_there = "no command reaches it from here: call this one there"
+    assert here.run("wait", "run4").stderr == f"cosched: eureka: {only_there}, by ssh login.eureka\n"
+    assert there.run("wait", "run4").stderr == f"cosched: intrepid: {only_there}\n"
     refused = here.run(*both, "--pair", "run4", "-N", "2")
     assert "put what else a job asks for into its script" in refused.stderr
     (here.folder / "sim.sh").write_text("#!/bin/sh\n#COSCHED --nodes=99\n")

@@ -33,7 +33,7 @@ def logins_of(destinations: Sequence[tuple[str, str]]) -> dict[str, str]:
     own = OwnService()
     if not own.exists:
         return {}
-    logins = {peer["name"]: peer["ssh"] for peer in own.settings().get("peer", []) if peer.get("ssh")}
+    logins = own.logins()
     try:
         known = {own.name, *logins, *named_domains(os.environ)}
     except ValueError as error:
@@ -42,7 +42,7 @@ def logins_of(destinations: Sequence[tuple[str, str]]) -> dict[str, str]:
         if domain not in known:
             there_are = f"{did_you_mean(domain, known)} (known: {', '.join(sorted(known))})"
             raise InputError("--to", None, f"{domain} is not known here{there_are}: cosched peer add couples a domain")
-    return {domain: logins[domain] for domain, _ in destinations if domain in logins}
+    return {domain: login for domain, _ in destinations if (login := logins.get(domain))}
 
 
 def submit_by_login(

@@ -14,6 +14,7 @@ from cosched.cli.output.plain_text import printable
 from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
+    from cosched.cli.own_service import OwnService
     from cosched.client import Client, ClientError
 
 # By what commands give the fields of requests that a domain may refuse
@@ -53,7 +54,7 @@ def json_option(command: Command) -> Command:
 def connected_to(domain: str) -> Iterator[Client]:
     """Yield a client of the domain of this name for the block, as `connected`."""
     _bring_up_own(domain)
-    with _connected(lambda client: client.of(domain), domain) as client:
+    with _connected(lambda client: client.of(domain), domain, _only_there(domain)) as client:
         yield client
 
 
@@ -96,14 +97,14 @@ def _chosen(client: type[Client], server: str | None, job: str) -> Client:
 
 
 @contextmanager
-def _connected(connect: Callable[[type[Client]], Client], named: str) -> Iterator[Client]:
+def _connected(connect: Callable[[type[Client]], Client], named: str, remedy: str = "") -> Iterator[Client]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC repeats the failure on standard error
     from cosched.client import Client, ClientError, Unreachable
 
     try:
         client = connect(Client)
     except ValueError as error:
-        raise InputError(named, None, str(error)) from None
+        raise InputError(named, None, remedy or str(error)) from None
     try:
         with client:
             yield client
@@ -114,15 +115,29 @@ def _connected(connect: Callable[[type[Client]], Client], named: str) -> Iterato
 
 def _bring_up_own(domain: str) -> None:
     """Start the user's own service again, if there is one that has ended, and if it is meant."""
+    own = None if os.environ.get("COSCHED_SERVER") else _own()
+    if own is not None and domain in ("", own.name):
+        own.bring_up()
+
+
+def _own() -> OwnService | None:
     from cosched.sockets.domain_sockets import own_folder
 
-    if os.environ.get("COSCHED_SERVER") or not os.path.exists(own_folder(os.environ) / "service.toml"):
-        return
-    from cosched.cli.own_service import OwnService
+    if not os.path.exists(own_folder(os.environ) / "service.toml"):
+        return None
+    from cosched.cli.own_service import OwnService  # most users have none
 
-    own = OwnService()
-    if domain in ("", own.name):
-        own.bring_up()
+    return OwnService()
+
+
+def _only_there(domain: str) -> str:
+    """Return what to do if the domain is reached by the user's own service alone, over ssh; empty: it is not."""
+    own = _own()
+    logins = {} if own is None else own.logins()
+    if domain not in logins:
+        return ""
+    by = f", by ssh {logins[domain]}" if logins[domain] else ""
+    return f"no command reaches it from here: call this one there{by}"
 
 
 def in_words(error: ClientError) -> str:
