@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,25 @@ from cosched.cli.output.terminal import say, show_text
 if TYPE_CHECKING:
     from cosched.client import Client, Domain, Job
 
+_ANSWER = 2.0  # seconds within which a peer that is there has answered
+
 
 def look_up(client: Client, job_id: str) -> Job | None:
-    """Return what the domain knows of a job in its batch system; asking makes it look at the job."""
-    from cosched.client import ClientError
+    """Return what the domain knows of a job in its batch system, and of its mates if their domains answer soon.
 
+    Asking makes it look at the job, and only then it asks for the mates.
+    """
+    from cosched.client import ClientError
+    from cosched.client.waiting import pauses
+
+    job = None
     try:
-        return client.job(job_id)
+        for pause in pauses(_ANSWER):
+            time.sleep(pause)
+            job = client.job(job_id)
+            if all(mate.lookup is not None for mate in job.mates):
+                break
+        return job
     except ClientError as error:
         if error.reason != "JOB_NOT_FOUND":
             say(printable(str(error)))
