@@ -2,8 +2,9 @@
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import Call, Effect, Hold, Record, Reschedule, SetTimer, Start, Timer, Yield
-from cosched.core.events import Answered, Asked, CallFailed, Requeued, RetryDue
+from cosched.core.events import Answered, Asked, CallFailed, Claimed, Requeued, RetryDue, SlotDue
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     NO_HOLD,
@@ -13,6 +14,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    ProposeGroupStart,
     StartJob,
     Status,
     TryStartMate,
@@ -244,9 +246,9 @@ def test_an_answer_that_comes_after_the_run_for_which_was_asked_is_out_of_date()
 # Given up
 
 
-def given_up(kind: type, choice: OnUnreachable) -> tuple[DomainA, list[Effect]]:
+def given_up(kind: type, choice: OnUnreachable, **settings: object) -> tuple[DomainA, list[Effect]]:
     """Domain A, whose job has given up a call that may still arrive."""
-    a = asking(kind, on_peer_unreachable=choice, peer_patience=30)
+    a = asking(kind, on_peer_unreachable=choice, peer_patience=30, **settings)
     a.fail(Failure.TIMEOUT)
     a.now = 30
     return a, a.fail(Failure.TIMEOUT)
@@ -290,6 +292,18 @@ def test_a_runjob_whose_call_is_answered_ends_the_doubt():
     a.run_job(Status.QUEUING)
     assert type(a.awaited()) is TryStartMate
     assert of(a.reply(MateTried(NO)), Call) == []
+
+
+def test_one_that_makes_another_void_and_fails_says_nothing_of_the_proposal_at_the_job_s_slot():
+    """The job would give its nodes back twice."""
+    a, effects = given_up(TryStartMate, OnUnreachable.YIELD, slots=True)
+    makes_void = called(effects)
+    job = a.job()
+    job.slot, job.proposes, job.confirmed, job.group.slot = a.now, True, True, "A/j/1"
+    a.feed(SlotDue("j"))
+    assert type(called(a.feed(Claimed("j", Allocation(4), False)))) is ProposeGroupStart
+    assert decided(a.feed(CallFailed("j", makes_void, Failure.UNREACHABLE, "B"))) == []
+    assert a.state() is JobState.READY
 
 
 @pytest.mark.parametrize("late", [TryStartMate("B/k/1", "j", "k", 0), StartJob("B/k/1", "j", "k", 1)])

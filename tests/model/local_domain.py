@@ -31,8 +31,8 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What, Why
 from cosched.core.timers import TIMER_EVENTS
 from tests.core.any_order import AnyOrder
-from tests.core.first_fit import LocalJob, Machine
-from tests.core.planner import PlannedJob, Planner
+
+from .planner import LocalJob, Machine, Planner
 
 PEER = {"A": "B", "B": "A"}
 NODES = 10
@@ -211,7 +211,7 @@ class LocalDomain:
 
     def _submit(self, job: ExploredJob) -> list[Change]:
         requested = job.requested or job.run
-        self.machine.jobs[job.name] = PlannedJob(job.name, job.mate.peer, job.nodes, job.run, requested=requested)
+        self.machine.jobs[job.name] = LocalJob(job.name, job.mate.peer, job.nodes, job.run, requested=requested)
         return self._tell(Submitted(job.name, job.mate))
 
     def _leaves(self, change: Change) -> bool:
@@ -347,7 +347,7 @@ NEVER = {  # what was given, what is only counted, and what is looked at in anot
         "start_at",
         "held_since",
     ),
-    *("yields", "holds", "held_node_seconds", "calls", "generation", "call_since", "state", "ends", "why", "exchange"),
+    *("yields", "holds", "held_node_seconds", "calls", "generation", "call_since", "state", "ends"),
     "allocation",
 }
 OF_RUN_JOB = {"disclosed", "hold_limit", "held_until", "hold_ends", "cannot_yield", "will_hold", "uncertain"}

@@ -112,10 +112,47 @@ def test_events_may_come_before_their_job_but_not_without_it(store):
     assert store.last_sequence() == 1
 
 
-def test_events_of_any_number_of_jobs(store):
-    """SQL limits the length of a list."""
-    add(store, [job(1)], [event(1, job=1), event(2)])
-    assert store.events(0, range(1, 100_000), [], 10) == [event(1, job=1)]
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ({}, [1, 2, 3, 4, 5]),
+        ({"states": [S.QUEUED]}, [1, 4]),
+        ({"states": [S.FAILED, S.QUEUED, S.QUEUED]}, [1, 2, 4, 5]),
+        ({"states": []}, []),
+        ({"owner": "bob"}, [3, 4, 5]),
+        ({"owner": "nobody"}, []),
+        ({"owner": "bob", "states": [S.QUEUED, S.RUNNING]}, [3, 4]),
+        ({"paired_only": True}, [2, 4]),
+        ({"paired_only": True, "owner": "alice"}, [2]),
+        ({"after_id": 3}, [4, 5]),
+        ({"after_id": 2, "owner": "bob", "limit": 2}, [3, 4]),
+        ({"states": [S.FAILED, S.QUEUED], "after_id": 1, "limit": 2}, [2, 4]),
+    ],
+)
+def test_jobs_by_condition(store, condition, found):
+    add(
+        store,
+        [
+            job(1), job(2, S.FAILED, named=named_mate("eureka", "p")), job(3, S.RUNNING, owner="bob"),
+            job(4, owner="bob", named=named_mate("eureka", "p")), job(5, S.FAILED, owner="bob"),
+        ],
+    )  # fmt: skip
+    every = {"states": None, "owner": None, "paired_only": False, "after_id": 0, "limit": 1000}
+    assert ids(store.jobs(**{**every, **condition})) == found
+
+
+@pytest.mark.parametrize(
+    ("after", "jobs", "kinds", "limit", "found"),
+    [
+        (0, [], [], 100, [1, 2, 3, 4, 6]), (2, [], [], 2, [3, 4]), (0, [1], [], 100, [1, 3]),
+        (1, [2, 1], [], 100, [3, 4]), (0, [], [5, 6], 100, [3, 4]), (0, [1], [5], 100, [3]), (0, [9], [], 100, []),
+        (6, [], [], 100, []), (0, range(1, 100_000), [], 100, [1, 3, 4]),
+    ],
+)  # fmt: skip
+def test_events_by_condition(store, after, jobs, kinds, limit, found):
+    told = [event(1, 1), event(2), event(3, 1, kind=5), event(4, 2, kind=6), event(6)]
+    add(store, [job(1), job(2)], told)
+    assert store.events(after, jobs, kinds, limit) == [record for record in told if record.sequence in found]
 
 
 def test_the_last_records_of_the_audit(store):

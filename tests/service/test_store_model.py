@@ -19,7 +19,7 @@ from cosched.service.store import AuditRecord, EventRecord, JobRecord, JobScript
 from tests.core.kept_values import values
 from tests.service.store_examples import DOMAIN
 
-LAST = 30  # the last instant
+LAST = 4  # the last instant: few, so that many coincide
 ALL = 1000
 
 instants = st.integers(0, LAST)
@@ -28,7 +28,7 @@ numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 json_values = st.recursive(st.none() | st.booleans() | st.integers() | texts, lambda part: st.lists(part, max_size=2))
 memories = st.dictionaries(texts, json_values, max_size=3)
 peers = st.sampled_from(["eureka", "other"])
-names = st.sampled_from(["1", "2", "3"])  # of pairs, mates, users, requests
+names = st.sampled_from(["1", "2"])  # of pairs, mates, users, requests
 scripts = st.builds(
     JobScript,
     st.binary(max_size=50),
@@ -258,9 +258,9 @@ class StoreMachine(RuleBasedStateMachine):
     def check_single_values(self, store, model):
         assert store.next_job_id() == model.last_id + 1
         assert (store.first_sequence(), store.last_sequence()) == (model.first_sequence, model.last_sequence)
-        for name in ("1", "2", "3"):
+        for name in ("1", "2"):
             assert store.meta(name) == model.meta.get(name)
-            for request in ("1", "2", "3"):
+            for request in ("1", "2"):
                 assert store.reply(name, request) == model.replies.get((name, request), (None,))[0]
 
 
@@ -270,7 +270,7 @@ STEPS = [
 ]  # fmt: skip
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=10, stateful_step_count=15)
+TestStore.settings = settings(max_examples=40, stateful_step_count=15)
 
 
 @pytest.mark.soak
