@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import stat
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
@@ -20,8 +20,9 @@ from cosched.words.errors import InputError
 from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched_adapters.permissions import READ, Account
 
-FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning
-_DAY = 86400
+# Left of a certificate: less is a problem, less is a warning. Of short lives it is a share, so that renewal in time is right.
+LITTLE, SOME = timedelta(days=7), timedelta(days=30)
+_LITTLE_SHARE, _SOME_SHARE = 10, 3  # a tenth, a third
 _GROUP_READS, _OTHERS_READ = stat.S_IRGRP, stat.S_IROTH
 
 
@@ -67,8 +68,9 @@ def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate
     """Check how long the first certificate to expire is still valid."""
     now = datetime.now(UTC)
     begin = max(certificate.not_valid_before_utc for certificate in certificates)
-    end = min(certificate.not_valid_after_utc for certificate in certificates)
-    days = int((end - now).total_seconds() // _DAY)
+    first = min(certificates, key=lambda certificate: certificate.not_valid_after_utc)
+    end, life = first.not_valid_after_utc, first.not_valid_after_utc - first.not_valid_before_utc
+    left = end - now
     if begin > now:
         return problem(
             subject, f"{path} is not valid before {_date(begin)}", "set the clock, or issue it again", SHELL, command
@@ -77,11 +79,15 @@ def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate
         return problem(
             subject, f"{path} has expired on {_date(end)}: peers refuse it", "issue it again", SHELL, command
         )
-    found = f"{path} is valid for {days} days, until {_date(end)}"
-    if days < SOME_DAYS:
-        grade = problem if days < FEW_DAYS else warning
+    found = f"{path} is valid for {_length(left)}, until {_date(end)}"
+    if left < min(SOME, life / _SOME_SHARE):
+        grade = problem if left < min(LITTLE, life / _LITTLE_SHARE) else warning
         return grade(subject, found, "issue it again in time; the service uses it without a restart", SHELL, command)
     return ok(subject, found)
+
+
+def _length(left: timedelta) -> str:
+    return f"{left.days} days" if left.days > 1 else f"{int(left.total_seconds() // 3600)} hours"
 
 
 def _date(instant: datetime) -> str:

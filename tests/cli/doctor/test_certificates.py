@@ -1,6 +1,8 @@
 """What is said of certificates."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,9 +60,12 @@ def test_what_the_command_issues_is_right(pki):
 @pytest.mark.parametrize(
     ("begin", "end", "grade", "words"),
     [
-        (-1, 31, None, "valid for 30 days"),
-        (-1, 29, "warning", "valid for 28 days"),
-        (-1, 6, "problem", "valid for 5 days"),
+        (-300, 31, None, "valid for 30 days"),
+        (-300, 29, "warning", "valid for 28 days"),
+        (-300, 6, "problem", "valid for 5 days"),
+        (-1, 1, None, "valid for 23 hours"),  # short lives, of which a third and a tenth count
+        (-3, 1, "warning", "valid for 23 hours"),
+        (-20, 1, "problem", "valid for 23 hours"),
         (-2, -1, "problem", "has expired on"),
         (1, 90, "problem", "is not valid before"),
     ],
@@ -72,6 +77,19 @@ def test_a_certificate_that_ends_soon_is_a_warning_and_then_a_problem(pki, begin
     assert words in found["certificate"].found
     if grade:
         assert found["certificate"].lines == ("cosched certs issue DIR_OF_CA a --force",)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="the page asks for openssl")
+def test_the_request_that_the_page_shows_is_right_for_the_authority_of_a_site(tmp_path):
+    text = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
+    lines = text.partition("\n    uri=")[2].partition("\n\n")[0]
+    authority = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=Site -days 90"
+    sign = "openssl x509 -req -in intrepid.csr -CA ca.pem -CAkey ca.key -days 90 -copy_extensions copy -out a.pem"
+    script = f"{authority} -keyout ca.key -out ca.pem\nuri={lines}\n{sign}\nmv intrepid.key a.key\nchmod 600 a.key\n"
+    subprocess.run(["sh", "-e"], input=script, text=True, cwd=tmp_path, check=True, capture_output=True)
+    found = findings(tmp_path)
+    assert wrong(found) == {"identity": "warning"}  # the page's domain has another name
+    assert found["identity"].found.startswith("the certificate is that of spiffe://example/cosched/intrepid")
 
 
 def test_a_certificate_of_another_authority_is_found(pki, tmp_path):
