@@ -20,7 +20,7 @@ from cosched.words.errors import InputError
 from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched_adapters.permissions import READ, Account
 
-# Left of a certificate: less is a problem, less is a warning. Of short lives it is a share, so that renewal in time is right.
+# What is left of a certificate: less is a problem, less is a warning. Of short lives a share of the life counts.
 LITTLE, SOME = timedelta(days=7), timedelta(days=30)
 _LITTLE_SHARE, _SOME_SHARE = 10, 3  # a tenth, a third
 _GROUP_READS, _OTHERS_READ = stat.S_IRGRP, stat.S_IROTH
