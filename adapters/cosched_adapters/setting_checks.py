@@ -48,12 +48,7 @@ def common(
     for key in sorted(settings.keys() - set(known)):
         raise SettingError(str(key), f"is not a setting of the {system[0]} manager ({', '.join(known)})")
     paths = {"hook_socket": _hook_socket(directory, settings), "bin": _folder_of_commands(directory, settings, *system)}
-    return {**paths, **_seconds(settings, numbers)}
-
-
-def _seconds(settings: Mapping[str, object], limits: Mapping[str, tuple[float, float, float]]) -> dict[str, float]:
-    """Return the settings that are numbers of seconds; `limits`: by key, the default, the least and the most."""
-    return {key: _number(key, settings.get(key, limits[key][0]), limits[key]) for key in limits}
+    return {**paths, **{key: _number(key, settings.get(key, of[0]), of) for key, of in numbers.items()}}
 
 
 def _number(key: str, value: object, limits: tuple[float, float, float]) -> float:

@@ -87,7 +87,6 @@ class WatchedQueue(ABC, Generic[Job]):
 
     @property
     def pass_over(self) -> float:
-        """See the protocol."""
         return self._common.try_patience + _AFTER_A_TRY
 
     async def reports(self) -> AsyncIterator[BatchReport]:

@@ -53,7 +53,6 @@ class BlockModel:
         return [machine for machine in group if self.load(machine).most > 0]
 
     def predict(self, map: Map) -> Prediction:
-        """See PerformanceModel."""
         exchanging = [0.0] * len(map.machines)
         for one, other, border in borders(map.boxes):
             bits = 8 * border * self._settings.bytes
@@ -106,7 +105,6 @@ class BlockMapper:
         return self._best(machines, shared(loads, elements))
 
     def even(self, group: Group) -> Map:
-        """See Mapper."""
         return self._best(group, [1] * len(group))
 
     def promising(self, order: Group, sizes: Sequence[int], limit: float) -> list[int]:

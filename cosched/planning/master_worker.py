@@ -54,7 +54,6 @@ class TaskModel:
         return Load(sum(self._costs[machine]), 0.0, self.size)
 
     def predict(self, map: Map) -> Prediction:
-        """See PerformanceModel."""
         each = [(self._costs[machine], tasks) for machine, tasks in zip(map.machines, map.shares, strict=True)]
         costs = tuple(Cost(cost.computing * tasks, cost.exchanging * tasks) for cost, tasks in each)
         return Prediction(max(sum(cost) for cost in costs), costs)
@@ -74,7 +73,6 @@ class TaskMapper:
         return Map(tuple(machines), tuple(shared(loads, self._model.size)))
 
     def even(self, group: Group) -> Map:
-        """See Mapper."""
         if len(self._model.taking_part(group)) < len(group):
             raise NoMapError("one of the machines cannot do a task")
         self._check(group)

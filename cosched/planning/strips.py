@@ -64,7 +64,6 @@ class StripModel:
         return [before + after for before, after in pairwise(between)]
 
     def predict(self, map: Map) -> Prediction:
-        """See PerformanceModel."""
         fixed = self.exchanges(map.machines)
         loads = [self.load(*each) for each in zip(map.machines, fixed, strict=True)]
         costs = tuple(Cost(load.unit * rows, load.fixed) for load, rows in zip(loads, map.shares, strict=True))
@@ -203,7 +202,6 @@ class StripMapper:
         return Map(tuple(machines), tuple(shared(loads, self._rows)))
 
     def even(self, group: Group) -> Map:
-        """See Mapper."""
         rows, more = divmod(self._rows, len(group))
         shares = [rows + (place < more) for place in range(len(group))]
         for machine, share in zip(group, shares, strict=True):

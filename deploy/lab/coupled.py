@@ -81,36 +81,30 @@ class Pbs(Domain):
     kind = "pbs"
 
     def start(self, stack: ExitStack) -> None:
-        """See the class above."""
         self.cluster = stack.enter_context(PbsCluster(self.name, self.folder / "pbs", self.nodes))
         install_hook(self.cluster, self.peers)
         self.cluster.wait_for_state(self.cluster.qsub("true"), "F")  # a service's list of jobs leaves out job 0
 
     def manager(self) -> dict[str, object]:
-        """See the class above."""
         cluster = self.cluster
         return {"bin": str(cluster.bin), "hook_socket": str(cluster.folder / "hooks.sock"), "command_timeout": 30}
 
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        """See the class above."""
         mate = [f"-lpair={pair}"] if pair else [f"-lgroup={group}@{'+'.join(self.peers)}"] if group else []
         common = f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null"
         job = self.cluster.qsub(script, *common, *mate, *options)
         return job.partition(".")[0]
 
     def queued(self) -> set[str]:
-        """See the class above."""
         return {job.partition(".")[0] for job in self.cluster.run("qselect").split()}
 
     def left(self) -> str:
-        """See the class above."""
         busy = {node: state for node, state in self.cluster.states().items() if state != "free"}
         return " ".join(map(str, (self.queued() or "", busy or "", self.cluster.holders() or ""))).strip()
 
     def clear(self) -> None:
-        """See the class above."""
         if jobs := self.cluster.run("qselect").split():
             self.cluster.run("qdel", "-Wforce", *jobs)
 
@@ -121,7 +115,6 @@ class Slurm(Domain):
     kind = "slurm"
 
     def start(self, stack: ExitStack) -> None:
-        """See the class above."""
         options = {"nodes": self.nodes}
         lab = SlurmLab(names=(self.name,), schemes=("hold",), services=False, options=options, patience=300)
         self.lab = stack.enter_context(lab)[self.name]
@@ -129,7 +122,6 @@ class Slurm(Domain):
         self.notes = self.lab.cluster.jobs / "notes"
 
     def manager(self) -> dict[str, object]:
-        """See the class above."""
         hooks, conf = self.lab.hooks, str(self.lab.cluster.conf)
         sockets = {"hook_socket": str(hooks.socket), "waiting_folder": str(hooks.waiting)}
         return {"conf": conf, "gate_lead": GATE_LEAD, "command_timeout": 30, **sockets}
@@ -137,7 +129,6 @@ class Slurm(Domain):
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        """See the class above."""
         word = f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}"
         mate = [f"--comment=cosched:{word}"] if pair or group else []
         text = f"#!/bin/bash\n{script}\n"
@@ -145,17 +136,14 @@ class Slurm(Domain):
         return str(self.lab.cluster.sbatch(text, *common, *mate, *options))
 
     def queued(self) -> set[str]:
-        """See the class above."""
         return set(self.lab.cluster.squeue("-h", "--format=%i").split())
 
     def left(self) -> str:
-        """See the class above."""
         idle = set(self.lab.cluster.sinfo("-h", "-N", "-o", "%N %t").split("\n")) - {""}
         busy = [line for line in idle if not line.endswith(" idle")]
         return " ".join(map(str, (self.queued() or "", busy or ""))).strip()
 
     def clear(self) -> None:
-        """See the class above."""
         self.lab.cluster.scancel("--quiet", "--partition=main")
 
 
@@ -165,34 +153,28 @@ class GridEngine(Domain):
     kind = "gridengine"
 
     def start(self, stack: ExitStack) -> None:
-        """See the class above."""
         folder = self.folder / "cluster"
         folder.mkdir()
         self.cluster = stack.enter_context(GridEngineCluster(folder, self.nodes))
         install_prolog(self.cluster, self.folder / "hooks.sock")
 
     def manager(self) -> dict[str, object]:
-        """See the class above."""
         return {"bin": str(self.cluster.bin), "hook_socket": str(self.folder / "hooks.sock"), "command_timeout": 30}
 
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        """See the class above."""
         mate = ["-ac", f"pair={pair}"] if pair else ["-ac", f"group={group}@{'+'.join(self.peers)}"] if group else []
         common = "-pe", "nodes", str(nodes), "-l", "h_rt=600"
         return self.cluster.qsub(f"COSCHED_JOB_ID=$JOB_ID\n{script}", *common, *mate, *options)
 
     def queued(self) -> set[str]:
-        """See the class above."""
         return set(self.cluster.states())
 
     def left(self) -> str:
-        """See the class above."""
         return " ".join(sorted(self.queued()))
 
     def clear(self) -> None:
-        """See the class above."""
         self.cluster.clear()
 
 
@@ -202,13 +184,11 @@ class Local(Domain):
     kind = "local"
 
     def manager(self) -> dict[str, object]:
-        """See the class above."""
         return {"slots": self.nodes, "policy": "fcfs", "grace": 1}
 
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        """See the class above."""
         path = self.folder / "script"
         path.write_text(f"#!/bin/bash\n{script}\n")
         members = [f"--group={group}", f"--with={','.join(self.peers)}"] if group else []

@@ -16,7 +16,6 @@ class ColumnOptions(click.Command):
     has_columns = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
         known = {name for param in self.params for name in param.opts}
         new = (word.startswith("--") and word.partition("=")[0] not in known for word in args)
         if any(new) or not set(args).isdisjoint(ctx.help_option_names):

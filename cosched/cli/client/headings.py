@@ -22,11 +22,9 @@ class CommandWithHeadings(click.Command):
         self.headings = headings
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """See click."""
         self._write_text(formatter, slice(FIRST))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """See click."""
         self._write_text(formatter, slice(FIRST, None))
 
     def _write_text(self, formatter: click.HelpFormatter, paragraphs: slice) -> None:
@@ -36,7 +34,6 @@ class CommandWithHeadings(click.Command):
             formatter.write_text(text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See click."""
         given = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         options = {param.name: param.get_help_record(ctx) for param in given}
         for heading, names in self.headings.items():

@@ -34,7 +34,6 @@ class NodeCount(click.ParamType[int | NodeRange]):
     def convert(
         self, value: str | int | NodeRange, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | NodeRange:
-        """See click."""
         if isinstance(value, int | NodeRange):
             return value
         match = _PATTERN.fullmatch(value)

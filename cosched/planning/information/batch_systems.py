@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from cosched.planning.facts import CPU, MEMORY, Listed
@@ -54,7 +55,6 @@ class BatchSystem:
         self._suffix = settings.suffix and f".{settings.suffix}"
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:  # noqa: ARG002
-        """See InformationSource."""
         try:
             printed = asyncio.run(self._programs.run(self._command, _failure))
         except ManagerError as error:
@@ -104,13 +104,7 @@ def _mb(size: str) -> float:
     return int(found[1]) * words * 2.0 ** (10 * " kmgt".index(found[2].lower() or " ")) / MB
 
 
-def _slurm(settings: BatchSystemSettings, folder: Path) -> BatchSystem:
-    return BatchSystem("Slurm", "SLURM_CONF", SINFO, nodes_of_slurm, settings, folder)
-
-
-def _pbs(settings: BatchSystemSettings, folder: Path) -> BatchSystem:
-    return BatchSystem("PBS", "PBS_CONF_FILE", PBSNODES, nodes_of_pbs, settings, folder)
-
-
+_slurm = partial(BatchSystem, "Slurm", "SLURM_CONF", SINFO, nodes_of_slurm)
+_pbs = partial(BatchSystem, "PBS", "PBS_CONF_FILE", PBSNODES, nodes_of_pbs)
 SLURM = SourceKind("slurm", "the nodes of a Slurm cluster, by sinfo", BatchSystemSettings, _slurm)
 PBS = SourceKind("pbs", "the nodes of an OpenPBS cluster, by pbsnodes", BatchSystemSettings, _pbs)

@@ -27,7 +27,6 @@ class Domains:
         self._lasting = lasting
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:
-        """See InformationSource."""
         of_domains: dict[str, list[Listed]] = {}
         for machine in machines:
             if machine.domain:

@@ -25,7 +25,6 @@ class Host:
         self._machine = machine
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
-        """See InformationSource."""
         import psutil
 
         names = {self._machine} if self._machine else {socket.gethostname(), socket.getfqdn()}

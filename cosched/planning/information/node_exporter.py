@@ -37,7 +37,6 @@ class NodeExporter:
         self._settings = settings
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:
-        """See InformationSource."""
         listed = [each.name for each in machines]
         asked = [name for name in self._settings.machines or listed if name in listed]
         for name in set(self._settings.machines).difference(listed):

@@ -65,7 +65,6 @@ class Means(Series):
     """The long-term means of links, which hold at any time."""
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
-        """See InformationSource."""
         for (kind, start, to), measured in self.series().items():
             if kind in LINK_KINDS:
                 yield Reading(kind, (start, to), fmean(value for _, value in measured))

@@ -32,23 +32,19 @@ class PbsPlace(Place):
         self._cluster = cluster
 
     def submit(self, script: str, nodes: int, name: str, pair: str = "") -> str:
-        """See `Place`."""
         mate = [f"-lpair={pair}"] if pair else []
         options = (f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-N", name)
         return self._cluster.qsub(script, *options, *mate).partition(".")[0]
 
     def wait_until_it_runs(self, job: str) -> None:
-        """See `Place`."""
         self._cluster.wait_for_state(f"{job}.{self.name}", "R")
 
     def queue(self) -> str:
-        """See `Place`."""
         rows = [line.split() for line in self._cluster.run("qstat").splitlines()[2:]]
         return "\n".join(f"{job:>8} {name:>6} {state}" for job, name, _, _, state, _ in rows)
 
     @property
     def logs(self) -> list[Path]:
-        """See `Place`."""
         return [self.service.log, *sorted(self._cluster.path("server_logs").glob("*"))]
 
 

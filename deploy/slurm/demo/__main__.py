@@ -28,21 +28,17 @@ class SlurmPlace(Place):
         self._cluster = cluster
 
     def submit(self, script: str, nodes: int, name: str, pair: str = "") -> str:
-        """See `Place`."""
         mate = [f"--comment=cosched:pair={pair}"] if pair else []
         return str(self._cluster.sbatch(script, f"--nodes={nodes}", f"--job-name={name}", *mate))
 
     def wait_until_it_runs(self, job: str) -> None:
-        """See `Place`."""
         self._cluster.wait_for_state(int(job), "RUNNING")
 
     def queue(self) -> str:
-        """See `Place`."""
         return self._cluster.squeue("--all", "--sort=i", _FORMAT)
 
     @property
     def logs(self) -> list[Path]:
-        """See `Place`."""
         return [self.service.log, self._cluster.controller_log]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.output.failures import FAILED, Failure
-from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
+from cosched.cli.output.terminal import Progress, progress, show, show_json
 from cosched.installation.extras import SIMULATOR, need
-from cosched_sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
+from cosched_sim.commands.live_demo import PairOfProcesses, filled, live_json, live_parts, run_live
 from cosched_sim.commands.replay import draw_report, run_all, run_info
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
     if out is not None or as_json:
         need(SIMULATOR)
     if not as_json:
-        show(_filled(FIRST), "")
+        show(filled(FIRST), "")
     with progress("generating ...") as doing:
         from cosched_sim.replaying import Replay
         from cosched_sim.results.staging import staged
@@ -124,10 +123,6 @@ def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) ->
         "by_chance": runs[NONE]["pairs"]["together"],
         "together": "all do" if all_together else f"at least {min(found['together'] for found in pairs):,} do",
     }
-    before, after = (_filled(text.format(**facts)) for text in (BEFORE, AFTER))
+    before, after = (filled(text.format(**facts)) for text in (BEFORE, AFTER))
     kept = KEPT.format(out=out) if out else NOT_KEPT
     show(before, "", comparison_table(runs), "", after, "", *live_parts(live), "", kept)
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text.strip(), NARROWEST)

@@ -167,8 +167,9 @@ def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
         pairs=len(pairs),
         median=median(pair.skew_ms for pair in pairs),
     )
-    return [_filled(HEAD.format(machines=machines, pairs=len(pairs))), "", table, "", _filled(tail)]
+    return [filled(HEAD.format(machines=machines, pairs=len(pairs))), "", table, "", filled(tail)]
 
 
-def _filled(text: str) -> str:
+def filled(text: str) -> str:
+    """Return a paragraph in lines that fit anywhere."""
     return textwrap.fill(text.strip(), NARROWEST)

@@ -84,9 +84,6 @@ class CorePlayer:
             Phase.ITERATIONS: self._iterate,
         }
 
-    def _job(self, job: JobId) -> TraceJob:
-        return self._jobs[self._row[job]]
-
     # Next events
 
     @property
@@ -328,7 +325,7 @@ class CorePlayer:
         self._tell(resized.job, RESIZED, {"nodes": resized.allocation.nodes, **gave_to})
 
     def _allocate(self, id: JobId, allocation: Allocation) -> None:
-        job = self._job(id)
+        job = self._jobs[self._row[id]]
         self._runs.go_on(job.number - 1, job.run, allocation, self._now)
 
     # What is told of all this

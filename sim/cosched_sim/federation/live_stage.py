@@ -27,7 +27,7 @@ class LiveStage:
         self._whole: Mapping[Action, Callable[[ScriptedEvent], None]] = {
             **dict.fromkeys(OF_NODES, self._change_nodes),
             Action.SCHEME: self._switch_scheme,
-            Action.CUT: self._cut,
+            Action.CUT: lambda event: self._tell_both(event, wire.DOMAIN_CHANGE_CUT),
             Action.MEND: self._mend,
         }
 
@@ -65,9 +65,6 @@ class LiveStage:
         """All hear of it, since a job may count as one without mates if nobody coschedules with it."""
         for player in self._players.values():
             player.change_domain(self._time.now(), wire.DOMAIN_CHANGE_SCHEME, scheme=event.scheme, domain=event.domain)
-
-    def _cut(self, event: ScriptedEvent) -> None:
-        self._tell_both(event, wire.DOMAIN_CHANGE_CUT)
 
     def _mend(self, event: ScriptedEvent) -> None:
         """Either may call the other as soon as it hears that this is there."""

@@ -103,17 +103,13 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
             "log_level": "warning",
         },
         "coscheduling": {
-            **_coscheduling(settings),
+            **_values(settings, CoschedulingFields, settings.scheduler_kind.refused),
             "mate_patience": "forever" if settings.mate_patience is None else settings.mate_patience,
             "peer_timeout": LONGEST_CALL,
         },
         "peer": peers,
         "manager": {"kind": "replay", **_scheduler(settings), "clock": "lockstep", **manager},
     }
-
-
-def _coscheduling(settings: Domain) -> dict[str, Any]:
-    return _values(settings, CoschedulingFields, settings.scheduler_kind.refused)
 
 
 def _scheduler(settings: Domain) -> dict[str, Any]:

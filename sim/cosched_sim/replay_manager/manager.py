@@ -177,7 +177,6 @@ class ReplayManager(PlayingLauncher):
         self._note(change.job, change.what, change.stored(), linked=linked, of_pair=of_pair, **nodes)
 
     def called(self, call: Call, reply: Reply) -> None:
-        """See the protocol."""
         self._note(call.job, type(call.request).__name__, told_of_call(call, reply))
 
     def _note(self, job: str, what: str, detail: Mapping[str, object], **beside: object) -> None:

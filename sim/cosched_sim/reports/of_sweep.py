@@ -19,7 +19,7 @@ from cosched_sim.reports.figures.sweep_figures import (
     sweep_figures,
 )
 from cosched_sim.reports.page import Page, Section, Table, write_page
-from cosched_sim.results.estimate import Estimate, shown, signed
+from cosched_sim.results.estimate import shown, signed
 from cosched_sim.sweeps.differences import comparison
 from cosched_sim.sweeps.sweeping import Swept, read_swept
 from cosched_sim.workload.traces import REASONS
@@ -131,15 +131,11 @@ def _differences_tables(domain: str, swept: Swept) -> Iterator[Table]:
     if compared is None or swept.differences is None:
         return
     cells = [
-        [place_name(row, keys), *(_difference(of.of(row, domain)) for of in DIFFERING.values())]
+        [place_name(row, keys), *(signed(of.of(row, domain)) for of in DIFFERING.values())]
         for row in swept.differences.to_dicts()
     ]
     text = DIFFERENCES.format(compared.key, compared.value)
     yield Table(f"{domain}: paired differences", text, ["", *DIFFERING], cells)
-
-
-def _difference(value: Estimate | None) -> str:
-    return "–" if value is None else signed(value)
 
 
 def _pairs_table(keys: Sequence[str], rows: Sequence[Row]) -> Table:

@@ -109,9 +109,9 @@ def ratio_of_means(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
     return Estimate(ratio, None if half is None else half * len(pairs) / below)
 
 
-def signed(value: Estimate) -> str:
-    """Format a difference: with a plus sign if it is positive."""
-    return f"{'+' if value.mean > 0 else ''}{value}"
+def signed(value: Estimate | None) -> str:
+    """Format a difference, if there is one: with a plus sign if it is positive."""
+    return "–" if value is None else f"{'+' if value.mean > 0 else ''}{value}"
 
 
 def shown(value: float) -> str:

@@ -123,15 +123,14 @@ def _differences(found: Found) -> Iterator[Table]:
     for each in found.experiments[1:]:
         if each.name != BATCH.name:
             rows = [
-                [place[2], *(_more(found.difference(place, (BATCH.name, *place[1:]), measure)) for measure in COMPARED)]
+                [
+                    place[2],
+                    *(signed(found.difference(place, (BATCH.name, *place[1:]), measure)) for measure in COMPARED),
+                ]
                 for place in each.places
             ]
             title = f"Fluid ({each.name}) less batch, {_percent(each.points[0])} of Intrepid's jobs paired"
             yield Table(title, "", ["Schemes", *COMPARED], rows)
-
-
-def _more(difference: Estimate | None) -> str:
-    return "–" if difference is None else signed(difference)
 
 
 def _verdicts(compared: Sequence[Comparison]) -> Table:
