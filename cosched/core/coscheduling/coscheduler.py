@@ -162,9 +162,9 @@ class Coscheduler:
         )
         self.links = Links(ledger, names, allocations, asking, gathering, promises, telling)
         self.incoming = Incoming(ledger, names, allocations, answers, gathering, promises, hearing, successors)
-        self.recovering = Recovering(
+        self.recover = Recovering(
             ledger, names, allocations, asking, gathering, algorithm1, promises, telling, self.following, hearing
-        )
+        ).recover
         self.make_tables()
 
     @property
@@ -300,10 +300,6 @@ class Coscheduler:
         self._changed[job.id] = None
         return replace(event, more=more)
 
-    def yield_again(self, job: JobId, now: int) -> float:
-        """A ready job yields without asking, with a boost: its mates would answer as before, as the shell knows."""
-        return self.allocations.yields(self.jobs[job], now)
-
     # The tables
 
     def make_tables(self) -> None:
@@ -383,14 +379,7 @@ class Coscheduler:
             Resumed: asking.resumed,
         }
 
-    # Restart and retirement
-
-    def recover(self, job: PairedJob, since: int, now: int) -> list[Effect]:
-        """Take up a job as it was recorded, submitted at `since`: its timers are set, its question is asked again.
-
-        Holds keep their release times.
-        """
-        return self.recovering.recover(job, since, now)
+    # Retirement
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""

@@ -74,19 +74,14 @@ class Names:
             if peer not in named.others:
                 raise ValueError(f"job {job}: it is to end with a job on {peer}, and names none there")
         taken, before = self._called(named, owner)
-        if taken == job:
-            taken = None
-        if named.is_pair:
-            if taken is not None:
-                raise ValueError(f"job {job}: its pair is that of job {taken} already")
-            return before
         domain, others = self.ledger.domain, named.others
-        if domain in others or len(set(others)) < len(others):
+        if not named.is_pair and (domain in others or len(set(others)) < len(others)):
             raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
-        if not 0 < len(others) < MAX_MEMBERS:
+        if not named.is_pair and not 0 < len(others) < MAX_MEMBERS:
             raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(others) + 1}")
-        if taken is not None:
-            raise ValueError(f"group {named.name}: job {taken} is its member here already")
+        if taken not in (None, job):
+            its = f"job {job}: its pair is that of job {taken} already"
+            raise ValueError(its if named.is_pair else f"group {named.name}: job {taken} is its member here already")
         return before
 
     def taken(self, named: Named, owner: str) -> JobId | None:
@@ -196,11 +191,12 @@ class Names:
         local = self.starting_with(peer, caller, job)
         return local is not None and local.is_pair
 
-    def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
-        """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""
-        return self._find(peer, request, self.owner_here(peer, request.owner))
+    def find(self, peer: Domain, request: Lookup, owner: str | None = None) -> PairedJob | None:
+        """The job here that the caller asks for; one that has ended only if it was, or could have been, with it.
 
-    def _find(self, peer: Domain, request: GetMateJobId | GetMember, owner: str) -> PairedJob | None:
+        `owner`: what the caller's owner is called here, if that is known.
+        """
+        owner = self.owner_here(peer, request.owner) if owner is None else owner
         if isinstance(request, GetMember):
             found = self._by_name.get((OF_GROUPS, owner, request.group))
         elif request.pair is not None:
@@ -230,7 +226,9 @@ class Names:
         owner = self.owner_here(peer, request.owner)
         if owner == NOBODY:
             return no_pair(MateProblem.UNKNOWN)
-        answer = self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request, owner)
+        answer = (
+            self._member(peer, request, owner) if isinstance(request, GetMember) else self._mate(peer, request, owner)
+        )
         if answer.job is not None:
             return answer
         if answer is UNSUBMITTED and isinstance(request, GetMateJobId) and (task := array_of(request.pair or "")):
@@ -240,7 +238,7 @@ class Names:
 
     def _mate(self, peer: Domain, request: GetMateJobId, owner: str) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted if that may be."""
-        local = self._find(peer, request, owner)
+        local = self.find(peer, request, owner)
         group = None if local is None else local.group
         known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
         if local is not None and group is not None and known and local.owner == owner:
@@ -311,21 +309,19 @@ class Names:
             return None
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
 
-    def _member(self, peer: Domain, request: GetMember) -> MateJobId:
+    def _member(self, peer: Domain, request: GetMember, owner: str) -> MateJobId:
         """A member that does not know the caller's id yet takes it.
 
         A domain has one job of a group that has not ended: an earlier one that was known has ended, and is replaced.
         """
         if (request.windows or request.at is not None) and not self.ledger.settings.slots:
             return no_pair(MateProblem.NO_SLOTS)
-        job: PairedJob | MateProblem | None = self.find(peer, request)
+        job: PairedJob | MateProblem | None = self.find(peer, request, owner)
         if job is None:
-            pair = self.taken(named_mate(peer, request.group), self.owner_here(peer, request.owner))
-            if pair is not None:
+            if self.taken(named_mate(peer, request.group), owner) is not None:
                 return no_pair(MateProblem.OTHER_DOMAINS)
             if request.member is None:
-                group_name = PairName(self.owner_here(peer, request.owner), request.group)
-                self.mateless.early.note(peer, request.caller, group_name, of_group=True)
+                self.mateless.early.note(peer, request.caller, PairName(owner, request.group), of_group=True)
                 return UNSUBMITTED
             job = self._adopted(peer, request)
         if isinstance(job, MateProblem):

@@ -152,45 +152,44 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     @answered
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         async with self._reading(context, partial(self._serving.queue.look_for, request.job.job_id)):
-            return await self._get_job(request)
+            job = self._own("job", request.job)
+            ended = None if job in self.domain.jobs else await self._serving.reads.job(int(job))
+            record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
+            if record is None:
+                raise self._serving.operations.jobs.no_job(job)
+            await self._serving.look([record])
+            return domain_pb2.GetJobResponse(job=self._serving.views.job(record))
 
     @answered
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         async with self._reading(context, self._serving.queue.look):
-            return await self._list_jobs(request)
+            most = _page_size(request.page_size)
+            owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
+            group = check_text("group", request.group, MAX_PAIR, least=0) or None
+            after = _page_token(request.page_token, first=-1)  # PBS's first job is 0
+            states = _job_states(request.states)
+            records = await self._select(states, owner, request.paired_only, after, most + 1, group)
+            page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
+            await self._serving.look([record for record in records[:most] if not record.state.final])
+            async for record in in_slices(records[:most]):
+                if states is None or record.state in states:  # it may have changed meanwhile
+                    self._serving.views.write_job(page.jobs.add(), record)
+            return page
 
     @answered
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         async with self._reading(context):
-            return await self._list_nodes(request)
+            most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
+            wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
+            groups = await self._serving.views.node_groups(self._serving.queue)
+            groups = [group for group in groups if not wanted or group.state in wanted]
+            token = str(first + most) if len(groups) > first + most else ""
+            return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
 
     @answered
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
         async with self._reading(context):
             return domain_pb2.GetDomainResponse(domain=self._serving.about())
-
-    async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
-        job = self._own("job", request.job)
-        ended = None if job in self.domain.jobs else await self._serving.reads.job(int(job))
-        record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
-        if record is None:
-            raise self._serving.operations.jobs.no_job(job)
-        await self._serving.look([record])
-        return domain_pb2.GetJobResponse(job=self._serving.views.job(record))
-
-    async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
-        most = _page_size(request.page_size)
-        owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
-        group = check_text("group", request.group, MAX_PAIR, least=0) or None
-        after = _page_token(request.page_token, first=-1)  # PBS's first job is 0
-        states = _job_states(request.states)
-        records = await self._select(states, owner, request.paired_only, after, most + 1, group)
-        page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
-        await self._serving.look([record for record in records[:most] if not record.state.final])
-        async for record in in_slices(records[:most]):
-            if states is None or record.state in states:  # it may have changed meanwhile
-                self._serving.views.write_job(page.jobs.add(), record)
-        return page
 
     async def _select(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int,
@@ -209,14 +208,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
                 if len(found) == most:
                     break
         return found
-
-    async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
-        most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
-        wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
-        groups = await self._serving.views.node_groups(self._serving.queue)
-        groups = [group for group in groups if not wanted or group.state in wanted]
-        token = str(first + most) if len(groups) > first + most else ""
-        return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
 
     # Events
 

@@ -69,8 +69,7 @@ class Gathering:
         if group is not None and now < group.pauses_until and not event.cannot_yield:
             return self.allocations.give_back(job)
         job.allocation, job.hold_limit, job.disclosed = event.allocation, event.hold_limit, False
-        job.cannot_yield = event.cannot_yield
-        job.missed = False
+        job.cannot_yield, job.missed = event.cannot_yield, False
         if job.ready_at is None:
             job.ready_at = now
         if job.slot is not None:
@@ -150,14 +149,15 @@ class Gathering:
         if begun:
             return losses + self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
-            return self._passed(job, now)
+            return self._stop(job, Why.INSTANT_PASSED, {"group": group.name}, now)
         for peer in lacking:
             if (waits := self._missing(job, peer, group.told[peer], now)) is not None:
                 return losses + waits
         if (awaited := self.successors.awaited(job, now)) is not None:
             return losses + self.successors.wait(job, awaited, now)
         if lost and self._aborts(group, left):
-            return losses + self._stop_for_lost(job, lost[0], now)
+            detail: Detail = {} if job.is_pair else {"peer": lost[0], "group": group.name}
+            return losses + self._stop(job, Why.MEMBER_LOST, detail, now)
         dropped = self._leave_out(job, left) if lacking or lost or group.without else []
         return losses + dropped + self._propose(job, group, left, now)
 
@@ -217,16 +217,17 @@ class Gathering:
     def _follow(self, job: PairedJob, now: int) -> list[Effect]:
         """Others have started: start, too, as soon as the windows allow."""
         group = membership(job)
-        statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
-        if now < (first := self._first_after(group, statuses)):
+        statuses = ((peer, told) for peer, told in group.told.items() if isinstance(told, MateStatus))
+        begun = {peer: told.started_at for peer, told in statuses if told.started_at is not None}
+        if now < (first := self._first_after(group, begun)):
             waits = self.allocations.wait(job, now, Why.WINDOW_AHEAD, Scheme.YIELD, group=group.name)
             return [*waits, SetTimer(job.id, Timer.RETRY, first)]
-        return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
+        return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, begun, now))
 
     def _propose(self, job: PairedJob, group: Membership, left: Sequence[Domain], now: int) -> list[Effect]:
         """Propose a start to those that are left, if there are any."""
         if not left:
-            return self._start_alone(job, now)
+            return self._start_alone(job, group, now)
         if group.by_slots_only:
             return self.proposing.at_slots(job, left, now)
         if group.is_pair:
@@ -235,23 +236,19 @@ class Gathering:
             return self.algorithm1.propose(job, mate, now)
         return self.proposing.propose(job, left, now)
 
-    def _first_after(self, group: Membership, statuses: Mapping[Domain, MateStatus]) -> int:
+    def _first_after(self, group: Membership, begun: Mapping[Domain, int]) -> int:
         """The first instant at which the job may start, by the windows of all, if others have started unasked."""
         if group.has_begun or not group.by_slots_only:
             return 0
-        began = [
-            told.started_at - group.window(peer)[1] for peer, told in statuses.items() if told.started_at is not None
-        ]
-        return max(began, default=0) + group.window(self.ledger.domain)[0]
+        instants = (at - group.window(peer)[1] for peer, at in begun.items())
+        return max(instants, default=0) + group.window(self.ledger.domain)[0]
 
-    def _gap(self, group: Membership, statuses: Mapping[Domain, MateStatus], now: int) -> int | None:
+    def _gap(self, group: Membership, begun: Mapping[Domain, int], now: int) -> int | None:
         """How much later than the windows have it the job starts, if others have started already; None: none has."""
-        begun = [
-            told.started_at - group.window(peer)[0] for peer, told in statuses.items() if told.started_at is not None
-        ]
         if not begun:
             return None
-        gap = now - group.window(self.ledger.domain)[1] - min(begun)
+        first = min(at - group.window(peer)[0] for peer, at in begun.items())
+        gap = now - group.window(self.ledger.domain)[1] - first
         return max(gap, 0) if group.by_slots_only else gap
 
     def _leave_out(self, job: PairedJob, left: Sequence[Domain]) -> list[Effect]:
@@ -270,9 +267,7 @@ class Gathering:
             return self._unreachable(job, peer, told, now)
         if isinstance(told, MateJobId) and told.found is not Found.UNSUBMITTED:
             return self._unknown(job, peer, told, now)
-        if job.alone:
-            return None
-        return self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
+        return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
 
     def _unknown(self, job: PairedJob, peer: Domain, told: MateJobId, now: int) -> list[Effect] | None:
         if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
@@ -289,19 +284,11 @@ class Gathering:
             return {"problem": job.problem, "peer": peer, "pair": job.pair, "mate": job.mate}
         return {"problem": job.problem, "peer": peer, "group": membership(job).name}
 
-    def _stop_for_lost(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
-        """A member will not run: the job waits for what its owner does, or ends too."""
-        detail: Detail = {} if job.is_pair else {"peer": peer, "group": membership(job).name}
-        waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, **detail)
-        return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
-
-    def _passed(self, job: PairedJob, now: int) -> list[Effect]:
-        """The given instant has passed, and the group has not begun: the job waits for what its owner does, or ends."""
-        group = membership(job)
-        detail: Detail = {"group": group.name}
-        if group.or_alone:
-            return self.allocations.start(job, now, Why.INSTANT_PASSED, **detail)
-        waits = self.allocations.wait(job, now, Why.INSTANT_PASSED, Scheme.YIELD, **detail)
+    def _stop(self, job: PairedJob, why: Why, detail: Detail, now: int) -> list[Effect]:
+        """A member will not run, or the given instant has passed: the job waits for what its owner does, or ends."""
+        if membership(job).or_alone:  # only an instant stops it
+            return self.allocations.start(job, now, why, **detail)
+        waits = self.allocations.wait(job, now, why, Scheme.YIELD, **detail)
         return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
 
     def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
@@ -315,12 +302,10 @@ class Gathering:
             return None
         return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(choice.value), **job.about(peer))
 
-    def _start_alone(self, job: PairedJob, now: int) -> list[Effect]:
-        if job.is_pair:
-            return self._start_without_mate(job, membership(job).told[job.peer], now)
-        return self.allocations.start(job, now, Why.NO_MEMBER_LEFT, without=list(membership(job).without))
-
-    def _start_without_mate(self, job: PairedJob, told: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
+    def _start_alone(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
+        if not job.is_pair:
+            return self.allocations.start(job, now, Why.NO_MEMBER_LEFT, without=list(group.without))
+        told = group.told[job.peer]
         if isinstance(told, Failure):
             return self.algorithm1.start_without_peer(job, now)
         if isinstance(told, MateStatus) and told.status is not Status.UNSUBMITTED:
@@ -393,10 +378,8 @@ class Gathering:
         group = job.group
         if group is None:
             return []
-        if job.state is HOLDING and job.missed:
-            return self.asking.ask_when_unbooked(job, now)
         if job.state is HOLDING:
-            return self.algorithm1.again(job)
+            return self.asking.ask_when_unbooked(job, now) if job.missed else self.algorithm1.again(job)
         asked = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
         group.again = NOTHING
         again = [*self.algorithm1.again(job), *(Call(peer, job.id, request) for peer, request in asked)]
