@@ -154,7 +154,7 @@ class Slots:
 
     def claim(self, effect: Claim, now: int) -> Claimed:
         job, allocation = self.booked.get(effect.job), None
-        if job is not None and job.state is QUEUED and job.kept[SLOT] <= now and self._scheduler.can_start(job):
+        if job is not None and job.state is QUEUED and job.kept[SLOT] <= now and self._is_free_for(job):
             allocation = self._scheduler.make_ready_aside(job)
         return Claimed(effect.job, allocation, effect.for_peer)
 
@@ -181,6 +181,9 @@ class Slots:
 
     def _take(self, job: PlainJob, fit: Any, now: int) -> None:
         """Note that the job is to start there."""
+
+    def _is_free_for(self, job: PlainJob) -> bool:
+        return self._scheduler.can_start(job)
 
     def lets_start(self, job: PlainJob, now: int, givers: Collection[PlainJob] = ()) -> bool:
         """Return whether the job, for which nodes are there now, would run over no slot of another."""
