@@ -120,7 +120,7 @@ class PlainScheduler(SchedulerBase):
         self.turns.start(job)
         for giver in self.turns.givers(job) if job.lacks else ():
             if self.free < job.lacks:
-                self.take_nodes(giver, Requeued(giver.asked.id, why=Why.PREEMPTED))
+                self._preempt(giver)
         job.expected = now + self.duration(job)
         self._give(job, job.size)
         self._become(job, RUNNING)
@@ -130,6 +130,9 @@ class PlainScheduler(SchedulerBase):
     def allocation(self, job: PlainJob) -> Allocation:
         """Return what it will have when it starts."""
         return Allocation(job.size)
+
+    def _preempt(self, job: PlainJob) -> None:
+        self.take_nodes(job, Requeued(job.asked.id, why=Why.PREEMPTED))
 
     def take_nodes(self, job: PlainJob, event: Requeued | NodesLost) -> None:
         """Queue a job that has nodes, and tell it by this event."""
