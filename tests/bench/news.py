@@ -32,7 +32,6 @@ ASKED = 1.0  # seconds, the median
 WATCHED = 95  # seconds for which an idle holder is watched: three checks
 HOLD_CHECK = 30  # seconds, the default
 NODES, LONG = 3, 36_000  # of each cluster; seconds for which one is taken
-LOOKED_FOR = 10  # seconds, the same on clusters: so long that who looks sees it, as they may be slow to tell
 PBS_START = {"poll_interval": 1, "try_patience": 2.5, "max_held_fraction": 1, "release_interval": 0}
 PATIENCE = 1  # seconds for another in the place of one that was cancelled, where that is waited for
 
@@ -79,8 +78,10 @@ class Holder:
         """The holder starts alone at the end of the time for another in its place."""
         holder, mate = self.held()
         self.b.cancel(mate)
-        successor = wait_until(lambda: self.a.explain(holder).job.successor, "it waits for another")
-        return self.started(holder) - successor.until.timestamp()
+        told = lambda: self.a.events(0, [holder], kinds=["warning"], until_now=True)  # noqa: E731
+        waits = lambda: [event for event in told() if "may come in its place" in event.text]  # noqa: E731
+        [waited, *_] = wait_until(waits, "it waits for another")
+        return self.started(holder) - int(waited.detail["until"])
 
     def replaced(self) -> float:
         """The holder asks for the job that was submitted in the place of its mate."""
@@ -237,7 +238,7 @@ def main(rounds: int = ROUNDS, manager: str = "local") -> None:
             serve = holder.coupled.serve
             serve(("hold", "yield"), successor_patience=600, successor_hold=600)
             report("replaced", holder.replaced, rounds)
-            serve(("hold", "yield"), successor_patience=LOOKED_FOR, successor_hold=LOOKED_FOR)
+            serve(("hold", "yield"), successor_patience=PATIENCE, successor_hold=PATIENCE)
             report("alone", holder.alone, rounds)
         return
     print(f"\nNews between local domains: seconds until it has an effect, median and worst of {rounds}")
