@@ -78,10 +78,8 @@ class Holder:
         """The holder starts alone at the end of the time for another in its place."""
         holder, mate = self.held()
         self.b.cancel(mate)
-        told = lambda: self.a.events(0, [holder], kinds=["warning"], until_now=True)  # noqa: E731
-        waits = lambda: [event for event in told() if "may come in its place" in event.text]  # noqa: E731
-        [waited, *_] = wait_until(waits, "it waits for another")
-        return self.started(holder) - int(waited.detail["until"])
+        ended = wait_until(lambda: self.b.job(mate).ended_at, "it has ended")
+        return self.started(holder) - ended.timestamp() - PATIENCE
 
     def replaced(self) -> float:
         """The holder asks for the job that was submitted in the place of its mate."""
