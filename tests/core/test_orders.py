@@ -29,7 +29,7 @@ from cosched.core.protocol import (
     named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, OnMemberRequeued
-from cosched.core.story import Why
+from cosched.core.story import What, Why
 
 from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of, timer, told
 
@@ -104,6 +104,7 @@ def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
     effects = a.feed(Answered("j", check(a), QUEUED_AGAIN, "B"))
     kinds = [type(effect) for effect in effects if type(effect) is not Record]
     assert kinds == [EndRun, Answer]
+    assert [record.what for record in of(effects, Record)] == [What.HEARS_OF_MATE, What.RUN_ENDS], "in this order"
     assert answered_hint(effects)
     assert of(a.ask(hint()), Call) == []
     assert answered_hint(a.ask(hint()))

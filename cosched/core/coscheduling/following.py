@@ -111,7 +111,8 @@ class Following:
             return self._ask_later(job, peer, asked, now, self.ledger.settings.retry_interval)
         self.holding.pop((job.id, peer), None)
         followed = [] if job.ending is not None else self._follow(job, peer, answer, now)
-        return [*followed, *self._acknowledge(job, peer)]
+        heard = self._acknowledge(job, peer)
+        return [*heard[:-1], *followed, *heard[-1:]]  # the story tells first that it has heard
 
     def _may_be_starting(self, job: PairedJob, peer: Domain, now: int) -> bool:
         """Return whether a member with nodes may just be starting with this job, and await an answer."""
