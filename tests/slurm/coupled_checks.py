@@ -97,7 +97,7 @@ def comment_of(domain: Domain, job: str) -> str:
 def hooks_of(domain: Domain) -> list[int]:
     """The hooks of jobs that wait, of whichever jobs."""
     hook = f"{domain.hooks.folder}/cosched-hook\0prolog\0".encode()
-    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _read(path).startswith(hook)]
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if _read(path / "cmdline").startswith(hook)]
 
 
 def _read(path: Path) -> bytes:

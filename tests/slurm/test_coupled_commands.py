@@ -14,8 +14,10 @@ from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
+    check_nothing_is_left,
     comment_of,
     hold,
+    hooks_of,
     warnings,
     whys,
 )
@@ -97,6 +99,19 @@ def test_the_tasks_of_two_arrays_are_pairs(coupled: Served, count: int) -> None:
     ours, theirs = (tasks_of(coupled, *of, count) for of in zip((here, there), arrays, strict=True))
     coupled.check_started_together([*ours.values()], [*theirs.values()])
     assert known(here)[ours[3]].mates[0].id == theirs[3]
+
+
+@pytest.mark.soak  # tests/adapters/slurm has each case
+@pytest.mark.parametrize("hooks", [1, 4, 8])
+def test_tasks_that_are_cancelled_while_slurm_calls_their_hooks_leave_no_hook_and_no_job(
+    coupled: Served, hooks: int
+) -> None:
+    """Slurm kills no hook that it is about to call, and requeues a cancelled job whose hook has just failed."""
+    here = coupled.here
+    coupled.submit(here, P, "--array=0-99", "--ntasks=1")
+    coupled.until(lambda: len(hooks_of(here)) >= hooks, "some hooks to be called")
+    here.cluster.scancel("--quiet", "--partition=main")
+    check_nothing_is_left(coupled)
 
 
 def test_an_array_and_a_job_or_another_array_are_no_pair_and_both_sides_are_told(coupled: Served) -> None:
