@@ -167,6 +167,7 @@ def serving(config: Path) -> Iterator[Path]:
         service.wait()
 
 
+@pytest.mark.soak
 def test_an_administrators_service_can_be_the_other_side(accounts, site, short_path):
     here, there, sshd = accounts
     config, door = site
@@ -189,6 +190,7 @@ def test_an_administrators_service_can_be_the_other_side(accounts, site, short_p
     assert not there.state.exists()  # no service of the user's own has taken its place
 
 
+@pytest.mark.soak
 def test_an_administrators_service_that_lets_nobody_in_says_so_in_one_line(accounts, site):
     here, there, _ = accounts
     config, door = site
