@@ -29,6 +29,8 @@ LOADED = (
     "cosched.service.description",
     "cosched.service.logs.logs",
     "cosched_adapters.local.manager",
+    "cosched_adapters.gridengine.manager",
+    "cosched_adapters.slurm.manager",
     *(["cosched_sim.replay_manager.manager"] if find_spec("cosched_sim") else []),
 )
 NOTHING = Path(os.devnull)

@@ -9,7 +9,10 @@ import pytest
 
 from deploy.slurm.lab import Cluster
 from deploy.slurm.lab.programs import missing_programs
+from tests.live.forked_labs import forked_services
 from tests.slurm.hooks import Held, Hooks
+
+__all__ = ["forked_services"]
 
 
 @pytest.fixture(scope="session", autouse=True)
