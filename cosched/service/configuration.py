@@ -86,6 +86,8 @@ class Configuration(Settings):
             raise KeyedError(("domain", "listen"), "missing, and so is socket: nobody can call this domain")
         if self.tokens is not None and (self.tls is None or self.domain.plaintext):
             raise KeyedError(("tokens",), "tokens are taken over TLS only: set [tls], and no domain.plaintext")
+        if self.tokens is not None and self.tokens.listen in (self.domain.listen, self.domain.http):
+            raise KeyedError(("tokens", "listen"), "is used in [domain] already: tokens have a port of their own")
         return self
 
     @model_validator(mode="after")

@@ -501,5 +501,6 @@ def test_tokens_need_tls_and_a_key_set(refusal: Refusal) -> None:
     assert refusal(f"{PLAIN}[tokens]{section}") == said.strip()
     assert refusal(TOKENS.replace('name = "intrepid"', 'name = "intrepid"\nplaintext = true')) == said.strip()
     assert refusal(TOKENS.replace('keys = "ca.pem"', 'keys = "none"')).startswith("tokens.keys: ")
+    assert refusal(TOKENS.replace(":7702", ":7701")).startswith("tokens.listen: is used in [domain] already")
     assert refusal(TOKENS + "leeway = 301\n").startswith("tokens.leeway: ")
     assert refusal(TOKENS + 'accounts = ["ann"]\n').startswith("tokens.accounts: ")
