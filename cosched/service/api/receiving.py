@@ -96,14 +96,20 @@ class Reception:
             caller = method.identify(context)
             if caller.plaintext and method.of_peers and method.limits is CALLS:
                 caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
-            await method.keep(context, caller)
             leave = self._quotas.enter(method.limits, caller)
         except Refusal as refusal:
             await self._refuse(method, context, refusal)
         try:
+            await self._keep(method, context, caller)
             yield
         finally:
             leave()
+
+    async def _keep(self, method: _Method, context: Context, caller: Caller) -> None:
+        try:
+            await method.keep(context, caller)
+        except Refusal as refusal:
+            await self._refuse(method, context, refusal)
 
     async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
         self._metrics.request(method.name, refusal.code.name, 0.0)
