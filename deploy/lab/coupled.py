@@ -6,7 +6,6 @@ with CoupledLab(folder, ("pbs", "slurm"), ("hold", "yield")) as lab:
 
 from __future__ import annotations
 
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from deploy.gridengine.lab import GridEngineCluster, install_prolog
+from deploy.gridengine.lab.cluster import free_port
 from deploy.lab.keeping import Keeping
 from deploy.lab.service import Sections, Service
 from deploy.lab.waiting import wait_for
@@ -42,7 +42,7 @@ class Domain(ABC):
     def __init__(self, name: str, peers: Sequence[str], folder: Path, keeping: Keeping, nodes: int) -> None:
         self.name, self.peers, self.folder, self.nodes = name, peers, folder, nodes
         self.notes = folder / "notes"
-        self.port = _free_port()
+        self.port = free_port()
         self.service = Service(folder, _PATH, keeping)
 
     def start(self, stack: ExitStack) -> None:  # noqa: B027
@@ -60,6 +60,10 @@ class Domain(ABC):
 
         `group` has a job on each domain. `options`: more for the command that submits.
         """
+
+    def word(self, pair: str | None, group: str | None) -> str:
+        """Return the word by which a job names its mate, or those of its group; empty: nobody."""
+        return f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}" if group else ""
 
     def queued(self) -> set[str]:
         """Return the jobs that have not ended, by the batch system."""
@@ -92,7 +96,7 @@ class Pbs(Domain):
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        mate = [f"-lpair={pair}"] if pair else [f"-lgroup={group}@{'+'.join(self.peers)}"] if group else []
+        mate = [f"-l{word}"] if (word := self.word(pair, group)) else []
         common = f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null"
         job = self.cluster.qsub(script, *common, *mate, *options)
         return job.partition(".")[0]
@@ -129,8 +133,7 @@ class Slurm(Domain):
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        word = f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}"
-        mate = [f"--comment=cosched:{word}"] if pair or group else []
+        mate = [f"--comment=cosched:{word}"] if (word := self.word(pair, group)) else []
         text = f"#!/bin/bash\n{script}\n"
         common = f"--nodes={nodes}", "--output=/dev/null", "--time=10"
         return str(self.lab.cluster.sbatch(text, *common, *mate, *options))
@@ -164,7 +167,7 @@ class GridEngine(Domain):
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
-        mate = ["-ac", f"pair={pair}"] if pair else ["-ac", f"group={group}@{'+'.join(self.peers)}"] if group else []
+        mate = ["-ac", word] if (word := self.word(pair, group)) else []
         common = "-pe", "nodes", str(nodes), "-l", "h_rt=600"
         return self.cluster.qsub(f"COSCHED_JOB_ID=$JOB_ID\n{script}", *common, *mate, *options)
 
@@ -292,9 +295,3 @@ class CoupledLab:
             "peer": [{"name": peer.name, "address": self.address(peer)} for peer in self if peer is not domain],
             "manager": {"kind": domain.kind, **domain.manager(), **of_manager},
         }
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

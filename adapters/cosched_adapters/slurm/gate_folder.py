@@ -156,7 +156,7 @@ def _sweep(folder: Path) -> bool:
 
 def _end(entry: os.DirEntry[str]) -> float | None:
     """Return when a file expires, in seconds since 1970; None: it is not ours, whatever its name, or is gone."""
-    with suppress(OSError), open(entry.path, "rb", opener=_plainly) as file:
+    with suppress(OSError), open(entry.path, "rb", opener=plainly) as file:
         about = os.fstat(file.fileno())
         text = file.read(_MOST) if stat.S_ISREG(about.st_mode) else b"?"
         if not text and entry.name.endswith(".new"):
@@ -166,6 +166,6 @@ def _end(entry: os.DirEntry[str]) -> float | None:
     return None
 
 
-def _plainly(path: str, flags: int) -> int:
+def plainly(path: str, flags: int) -> int:
     """Open a file without following a symbolic link, and without waiting for the writer of a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)

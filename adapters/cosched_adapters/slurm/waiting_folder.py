@@ -20,6 +20,7 @@ from pathlib import Path
 from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import SettingError
 from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.gate_folder import plainly
 from cosched_adapters.slurm.states import Stage, stage
 
 _NAME = re.compile(r"[1-9][0-9]{0,9}")
@@ -67,16 +68,11 @@ class WaitingFolder:
 
 def _read(path: Path) -> tuple[int, float] | None:
     """Return the job's number of requeues and the time of the note (seconds since 1970); None if there is no note."""
-    with suppress(OSError), open(path, "rb", opener=_plainly) as file:
+    with suppress(OSError), open(path, "rb", opener=plainly) as file:
         about = os.fstat(file.fileno())
         match = _TEXT.fullmatch(file.read(_MOST)) if stat.S_ISREG(about.st_mode) else None
         return (int(match[1]), about.st_mtime) if match else None
     return None
-
-
-def _plainly(path: str, flags: int) -> int:
-    """Open a file without following a symbolic link, and without waiting for the writer of a pipe."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _sweep(folder: Path, turns: Mapping[str, int]) -> None:

@@ -155,14 +155,16 @@ class GridEngineCluster:
         self.start_execd()
         self._add("-Ap", _PE)
         queue = {name: value.format(host=self._host, slots=self.slots) for name, value in _QUEUE.items()}
-        self._add("-Aq", self._with(self._shown("-sq"), queue))
+        self._add("-Aq", self._with(self.run("qconf", "-sq"), queue))
         schedule = {"schedule_interval": "0:0:1", "flush_submit_sec": "1", "flush_finish_sec": "1",
                     "load_adjustment_decay_time": "0:0:0", "job_load_adjustments": "NONE"}  # fmt: skip
-        self._add("-Msconf", self._with(self._shown("-ssconf"), schedule))
-        self.wait_for(lambda: "-NA-" not in self._queue_line(), "its queue to have load values")
+        self._add("-Msconf", self._with(self.run("qconf", "-ssconf"), schedule))
 
-    def _shown(self, option: str) -> str:
-        return self.run("qconf", option)
+        def has_loads() -> bool:
+            shown = self.run("qstat", "-f").splitlines()
+            return "-NA-" not in next((line for line in shown if line.startswith("main.q@")), "-NA-")
+
+        self.wait_for(has_loads, "its queue to have load values")
 
     @staticmethod
     def _with(shown: str, changed: dict[str, str]) -> str:
@@ -177,9 +179,6 @@ class GridEngineCluster:
     def set_queue(self, attribute: str, value: str) -> None:
         """Change an attribute of the queue."""
         self.run("qconf", "-mattr", "queue", attribute, value, "main.q")
-
-    def _queue_line(self) -> str:
-        return next((line for line in self.run("qstat", "-f").splitlines() if line.startswith("main.q@")), "-NA-")
 
     # Daemons
 

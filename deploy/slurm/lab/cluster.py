@@ -213,9 +213,9 @@ class Cluster:
         self._spawn_node(self.node(node))
         self.wait_for(lambda: self._usable(self.node(node)), f"{self.node(node)} to be usable")
 
-    def kill_node(self, node: str | int, number: int = signal.SIGKILL) -> None:
-        """Send a node's slurmd a signal and wait for its end; the node's steps keep running, as in a real failure."""
-        self._keeping.end(self._daemons[self.node(node)], number)
+    def kill_node(self, node: str | int) -> None:
+        """Kill a node's slurmd and wait for its end; the node's steps keep running, as in a real failure."""
+        self._keeping.end(self._daemons[self.node(node)])
 
     def down_node(self, node: str | int) -> None:
         """Make Slurm count a node as down and drained: newer Slurms would else use it again by themselves."""

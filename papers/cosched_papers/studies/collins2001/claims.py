@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
 
 from cosched_papers.studies.collins2001.calls import CHECKS as OF_CALLS
-from cosched_papers.studies.collins2001.comparisons import saving, sums
+from cosched_papers.studies.collins2001.comparisons import arriving, saving, sums
 from cosched_papers.studies.collins2001.measuring import (
     HIGH,
     LOW,
@@ -232,14 +232,11 @@ def _more(
 ) -> list[Named]:
     """Return how much more the first distribution and priority have than the second, at each rate."""
 
-    def of(priorities: str, rate: int, priority: str) -> Of:
-        return at(4, table, priorities, rate, PJS), of_priority(priority, measure)
-
     return differences(
         found,
         (
             (f"{of_priority(one, first)} beside {of_priority(other, second)} at {rate}",
-             of(first, rate, one), of(second, rate, other))
+             arriving(table, first, rate, one, measure), arriving(table, second, rate, other, measure))
             for rate in rates for first, one, second, other in lines
         ),
     )  # fmt: skip
@@ -260,20 +257,12 @@ def is_more(
 def _rises(found: Found, table: str, rates: Iterable[tuple[int, int]]) -> list[Named]:
     """Return how much longer job times are at the second rate of each two, for the curves of figure 8."""
 
-    def of(priorities: str, rate: int, priority: str) -> Of:
-        return at(4, table, priorities, rate, PJS), of_priority(priority, TIME)
-
     curves, steps = product(DISTRIBUTIONS, PRIORITIES), list(rates)
     lines = [
-        (f"{one} {priority} from {slow} to {fast}", of(one, fast, priority), of(one, slow, priority))
-        for one, priority in curves for slow, fast in steps
+        (f"{one} {of} from {slow} to {fast}", arriving(table, one, fast, of), arriving(table, one, slow, of))
+        for one, of in curves for slow, fast in steps
     ]  # fmt: skip
     return differences(found, lines)
-
-
-def rises_with_the_rate(found: Found, table: str) -> Verdict:
-    """Check claim: generally increasing."""
-    return positive(_rises(found, table, [(RATES[0], RATES[-1])]), " s")
 
 
 def is_not_monotonic(found: Found, table: str) -> Verdict:
@@ -292,7 +281,7 @@ def loses_little(found: Found, table: str) -> Verdict:
     """Check claim: a slight degradation by priorities."""
     shares = []
     for priorities in DISTRIBUTIONS:
-        one, other = ([(at(4, table, name, rate, PJS), TIME) for rate in RATES] for name in (priorities, NONE))
+        one, other = ([arriving(table, name, rate) for rate in RATES] for name in (priorities, NONE))
         shares.append((priorities, ratio(found, one, other)))
     return all_of(shares, A_LITTLE, " of that without priorities")
 
@@ -306,12 +295,12 @@ def preempts_often(found: Found, table: str) -> Verdict:
 def parallelism_falls(found: Found, table: str) -> Verdict:
     """Check claim: with the rate; a point more from one to the next is none."""
 
-    def of(priorities: str, rate: int) -> Of:
-        return at(4, table, priorities, rate, PJS), SHARE
+    def share(priorities: str, rate: int) -> Of:
+        return arriving(table, priorities, rate, measure=SHARE)
 
     def rises(rates: Iterable[tuple[int, int]]) -> list[Named]:
         steps = [(priorities, *step) for step in rates for priorities in (NONE, *DISTRIBUTIONS)]
-        lines = [(f"{name}, {fast} beside {slow}", of(name, fast), of(name, slow)) for name, slow, fast in steps]
+        lines = [(f"{of}, {fast} beside {slow}", share(of, fast), share(of, slow)) for of, slow, fast in steps]
         return differences(found, lines)
 
     falls, ends = all_of(rises(pairwise(RATES)), Range(high=1), " points"), rises([(RATES[0], RATES[-1])])
@@ -329,9 +318,7 @@ def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
     named: list[Named] = []
     for priorities in DISTRIBUTIONS:
         for one, other in pairwise(PRIORITIES):
-            high, low = (
-                [(at(4, table, priorities, rate, PJS), of_priority(of, SHARE)) for rate in RATES] for of in (one, other)
-            )
+            high, low = ([arriving(table, priorities, rate, of, SHARE) for rate in RATES] for of in (one, other))
             named.append((f"{priorities} {one}", more(found, high, low)))
     return because(positive(named, " points"), lambda: COMPETE)
 
@@ -352,7 +339,7 @@ AT_SITE: Mapping[str, Check] = {
     "high-served": is_more(RATES, [(of, other, of, HIGH) for of in DISTRIBUTIONS for other in (MEDIUM, LOW)]),
     "rare-served": is_more(RATES[3:], [(many, HIGH, few, HIGH) for few, many in PAIRS]),
     "medium-served": is_more(RATES, [(of, LOW, of, MEDIUM) for of in DISTRIBUTIONS]),
-    "rises": rises_with_the_rate,
+    "rises": lambda found, table: positive(_rises(found, table, [(RATES[0], RATES[-1])]), " s"),
     "not-monotonic": is_not_monotonic,
     "few-lose": is_more(RATES[:1], [(FEW, "", other, "") for other in (HALF, MANY)], reason=SPARE),
     "little": loses_little,

@@ -50,9 +50,14 @@ def mean_sum(found: Found, table: str, priorities: str, algorithm: str) -> Estim
     return average(found, sums(table, priorities, algorithm))
 
 
+def arriving(table: str, priorities: str, rate: int, priority: str = "", measure: str = TIME) -> Of:
+    """Return where a measure of study 4 is."""
+    return at(4, table, priorities, rate, PJS), of_priority(priority, measure)
+
+
 def on_arrival(found: Found, table: str, priorities: str, rate: int, priority: str = "") -> Estimate | None:
     """Return the mean job time of study 4."""
-    return found.mean(at(4, table, priorities, rate, PJS), of_priority(priority, TIME))
+    return found.mean(*arriving(table, priorities, rate, priority))
 
 
 @cache
@@ -76,17 +81,14 @@ def statements() -> list[Statement[Found]]:
         return {best: savings[best]}
 
     def share(found: Found, table: str, priorities: str, rate: str, priority: str = "") -> paper.Found:
-        return {"": found.mean(at(4, table, priorities, int(rate), PJS), of_priority(priority, SHARE))}
+        return {"": found.mean(*arriving(table, priorities, int(rate), priority, SHARE))}
 
     def longest_high(found: Found, table: str) -> paper.Found:
         times = [on_arrival(found, table, FEW, rate, "high") for rate in RATES]
         return {"": max(times, key=_mean)}
 
     def times_as_long(found: Found, table: str) -> paper.Found:
-        one, other = (
-            (at(4, table, priorities, RATES[-1], PJS), of_priority("high", TIME)) for priorities in (MANY, FEW)
-        )
-        return {"": ratio(found, one, other)}
+        return {"": ratio(found, *(arriving(table, priorities, RATES[-1], "high") for priorities in (MANY, FEW)))}
 
     finders: Mapping[str, Finder] = {
         "overheads": overheads,
