@@ -102,7 +102,7 @@ def test_the_tasks_of_two_arrays_are_pairs(coupled: Served, count: int) -> None:
 
 
 @pytest.mark.soak  # tests/adapters/slurm has each case
-@pytest.mark.parametrize("hooks", [1, 4, 8])
+@pytest.mark.parametrize("hooks", [1, 3, NODES])
 def test_tasks_that_are_cancelled_while_slurm_calls_their_hooks_leave_no_hook_and_no_job(
     coupled: Served, hooks: int
 ) -> None:
