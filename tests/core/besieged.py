@@ -27,10 +27,17 @@ from cosched.core.events import (
     Answered,
     Asked,
     CallFailed,
+    Drained,
     Event,
     Finished,
+    GraceOver,
     Linked,
+    PeerAway,
+    PeerDrains,
+    PeerLeaves,
+    PeerThere,
     Requeued,
+    Resumed,
     Submitted,
     Unlinked,
 )
@@ -132,6 +139,7 @@ class Besieged:
             if type(change) is Call:
                 self.calls.append(change)
             elif type(change) is Start:
+                assert (change.job, "end") not in self.timers, f"job {change.job} starts twice"
                 self.timers[change.job, "end"] = self.now + self.random.randint(1, 9)
             elif type(change) is Requeued:
                 self.timers.pop((change.job, "end"))
@@ -158,6 +166,8 @@ class Besieged:
             self.tell(self.outcome(call))
         elif what < 0.85:
             self.pass_time()
+        elif what < 0.87:
+            self.peer_comes_or_goes()
         elif what < 0.97:
             self.cluster.enter(self.now)
             self.schedule()
@@ -179,6 +189,12 @@ class Besieged:
                 self.end(job)
             else:
                 self.tell(TIMER_EVENTS[timer](job))
+
+    def peer_comes_or_goes(self) -> None:
+        """Or this domain drains, or is resumed."""
+        at, peer, then = self.random.choice, self.random.choice(PEERS), self.random.choice([0, self.now + 10])
+        events = [PeerThere(peer), PeerAway(peer), PeerLeaves(peer, then), PeerDrains(peer, then), GraceOver(peer)]
+        self.tell(at([*events, PeerThere(peer), Drained(self.now + 10), Resumed(), Resumed()]))
 
     def owner_acts(self) -> None:
         id = self.random.choice(list(NAMES))
@@ -318,6 +334,8 @@ class Besieged:
                 slot = known.kept.get("slot")
                 assert slot == job.slot, f"job {id} has the slots {job.slot} and {slot}"
         assert self.cluster.free >= 0
+        held = sum(job.nodes for job in self.core.jobs.values() if job.state is JobState.HOLDING)
+        assert self.core.ledger.held_nodes == held <= NODES
 
 
 class BesiegedExpress(Besieged):
