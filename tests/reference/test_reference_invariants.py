@@ -7,8 +7,6 @@ from fractions import Fraction
 
 import pytest
 
-from tests.tiers import seeds
-
 from . import RefDomain, RefJob, World, simulate
 
 UNITS = 8
@@ -59,18 +57,6 @@ def check_world(world: World) -> None:
         assert len(domain.unsubmitted) + len(domain.queue) + len(domain.holding) + len(domain.running) == sum(
             entry.status != "ended" for entry in domain.entries
         )
-
-
-@pytest.mark.parametrize("seed", seeds(100, 300))
-def test_mates_start_together_and_every_job_starts(seed):
-    domains, pairs = random_case(seed)
-    outcomes = simulate(domains, pairs, watch=check_world, max_time=10**6)
-    assert all(outcome.state == "completed" for outcome in outcomes.values())
-    for one, other in pairs:
-        assert outcomes[one].start == outcomes[other].start
-    for outcome in outcomes.values():
-        assert outcome.ready <= outcome.start
-        assert outcome.holds or not outcome.held_node_seconds
 
 
 @pytest.mark.parametrize("seed", range(50))

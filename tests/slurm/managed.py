@@ -113,10 +113,6 @@ class Managed(Reporting[SlurmManager]):
         """As an operator."""
         await asyncio.to_thread(self.cluster.scontrol, *arguments)
 
-    def output(self, job: str) -> str:
-        """What a job has printed."""
-        return (self.cluster.jobs / f"slurm-{job}.out").read_text()
-
 
 def rows(cluster: Cluster, *jobs: str) -> list[JobRow]:
     """What squeue says of some jobs, or of all."""

@@ -18,38 +18,19 @@ from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows
 
 Place = tuple[Cluster, Site]
-LATER = 0.5  # seconds from now to an agreed start
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[dict[str, Place]]:
-    """Two clusters of 4 nodes, of 50 CPUs each."""
-    with clusters("intrepid", "eureka", nodes=4, cpus=50) as both:
-        yield both
+def intrepid() -> Iterator[Place]:
+    """A cluster of 4 nodes, of 50 CPUs each."""
+    with clusters("intrepid", nodes=4, cpus=50) as made:
+        yield made["intrepid"]
 
 
 @pytest.fixture
-def place(both: dict[str, Place]) -> Iterator[Place]:
-    yield both["intrepid"]
-    clear(both["intrepid"][0])
-
-
-@pytest.fixture
-def places(both: dict[str, Place]) -> Iterator[list[Place]]:
-    yield list(both.values())
-    clear(*(cluster for cluster, _ in both.values()))
-
-
-async def test_a_pair_starts_at_an_agreed_instant(places: list[Place]) -> None:
-    async with Managed(*places[0]) as intrepid, Managed(*places[1]) as eureka:
-        a, b = await asyncio.gather(
-            intrepid.hold("date +%s%N", "--nodes=2"), eureka.hold("date +%s%N", comment="--comment=x cosched:pair=p y")
-        )
-        at = time.time() + LATER
-        assert await asyncio.gather(intrepid.manager.start(a, at), eureka.manager.start(b, at)) == [True, True]
-        ends = [await intrepid.wait_for(Ended, a), await eureka.wait_for(Ended, b)]
-        assert all(end.succeeded and (end.started_at or 0) >= at * 1e9 for end in ends)  # not before
-        assert min(int(intrepid.output(a)), int(eureka.output(b))) >= at * 1e9
+def place(intrepid: Place) -> Iterator[Place]:
+    yield intrepid
+    clear(intrepid[0])
 
 
 async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
