@@ -48,21 +48,3 @@ def test_no_order_leaves_half_a_pair(schemes):
         assert sorted(world.starts) in ([], ["a1", "b1"])
         if Scheme.YIELD not in schemes:
             assert sorted(world.starts) == ["a1", "b1"]
-
-
-def test_both_ready_and_both_ask_to_start_the_other():
-    """ "Two mates may be ready at the same moment, and their domains call each other." """
-    world = Crossing({"A": Scheme.HOLD, "B": Scheme.HOLD}, fits_when_tried=False)
-    for _ in range(
-        10
-    ):  # both get ready, then in turn: ask for the id, answer, ask for the status, answer, ask to start
-        world.deliver(0)
-    kinds = [(name, type(event.request).__name__) for name, event in world.pending]
-    assert kinds == [("B", "StartJob"), ("A", "StartJob")]
-    world.deliver(1)
-    assert world.starts == ["a1"]
-    world.deliver(0)
-    assert world.starts == ["a1", "b1"]
-    while world.pending:
-        world.deliver(0)
-    assert world.starts == ["a1", "b1"]

@@ -26,7 +26,6 @@ script_file:                STDIN
 """
 NO_ENVIRONMENT = """Unable to run job: job rejected: the requested parallel environment "nope" does not exist
 Exiting."""
-NO_RESOURCE = 'Unable to run job: unknown resource "nope"\nExiting.'
 
 
 @pytest.fixture
