@@ -11,6 +11,7 @@ from cosched.core.events import Finished, MayBeEarlier, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import GetMember, MateProblem, Window
 from cosched.core.settings import OnMemberLost
+from cosched.core.story import Why
 from tests.tiers import SEED, soaked
 
 from .planned import Planned
@@ -98,7 +99,7 @@ def test_when_it_has_passed_jobs_may_be_cancelled():
     core = world.cores["A"]
     core.ledger.configure(replace(core.settings, on_member_lost=OnMemberLost.CANCEL))
     world.now = AT + 1
-    assert CancelJob("j") in core.gathering._passed(world.job("A"), world.now)
+    assert CancelJob("j") in core.gathering._stop(world.job("A"), Why.INSTANT_PASSED, {}, world.now)
 
 
 def test_with_all_others_lost_a_job_does_not_start_before_it():
