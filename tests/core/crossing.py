@@ -11,7 +11,7 @@ from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.core.had import had
 
-from .messages import Messages
+from .messages import Log, Messages
 
 PEER = {"A": "B", "B": "A"}
 JOB = {"A": "a1", "B": "b1"}
@@ -20,8 +20,8 @@ JOB = {"A": "a1", "B": "b1"}
 class Crossing(Messages):
     """Jobs a1 and b1 become ready once each, at any moment; messages are delivered in any order."""
 
-    def __init__(self, schemes: dict[str, Scheme], fits_when_tried: bool = False) -> None:
-        super().__init__({name: self._domain(name, scheme) for name, scheme in schemes.items()}, JOB)
+    def __init__(self, schemes: dict[str, Scheme], fits_when_tried: bool = False, log: Log | None = None) -> None:
+        super().__init__({name: self._domain(name, scheme) for name, scheme in schemes.items()}, JOB, log)
         self.fits_when_tried = fits_when_tried
         for name in self.cores:
             self.feed(name, Submitted(JOB[name], named_mate(PEER[name], "p")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
@@ -11,6 +11,7 @@ from cosched.core.events import Answered, Asked, Event
 from cosched.core.job import JobState
 
 NOW = 7
+Log = Callable[[str, str, Effect], None]  # domain, its job, what it wants done
 
 
 class Messages:
@@ -18,10 +19,11 @@ class Messages:
 
     now = NOW
 
-    def __init__(self, cores: Mapping[str, Coscheduler], jobs: Mapping[str, str]) -> None:
+    def __init__(self, cores: Mapping[str, Coscheduler], jobs: Mapping[str, str], log: Log | None = None) -> None:
         """`jobs`: the job's id by domain."""
         self.cores = dict(cores)
         self.ids = jobs
+        self.log = log
         self.starts: list[str] = []
         self.pending: list[tuple[str, Event]] = []
 
@@ -33,6 +35,8 @@ class Messages:
 
     def feed(self, name: str, event: Event) -> None:
         for effect in self.cores[name].handle(event, self.now):
+            if self.log is not None:
+                self.log(name, self.ids[name], effect)
             self._carry_out(name, effect)
 
     def _carry_out(self, name: str, effect: Effect) -> None:

@@ -23,7 +23,7 @@ from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.settings import CoschedulingSettings
 
 from .crossing import JOB, PEER
-from .messages import Messages
+from .messages import Log, Messages
 from .test_crossing_calls import every_end
 
 SLOT, EARLIER = 500, 200
@@ -39,8 +39,8 @@ class Slot(NamedTuple):
 class CrossingProposals(Messages):
     """Jobs a1 and b1 have a slot, which A has proposed; both fit earlier, but not now. Messages come in any order."""
 
-    def __init__(self, turns: dict[str, type[Event]]) -> None:
-        super().__init__({name: Coscheduler(name, 10, CoschedulingSettings(slots=True)) for name in "AB"}, JOB)
+    def __init__(self, turns: dict[str, type[Event]], log: Log | None = None) -> None:
+        super().__init__({name: Coscheduler(name, 10, CoschedulingSettings(slots=True)) for name in "AB"}, JOB, log)
         self.open: set[str] = set()  # whose turn is open
         for name, core in self.cores.items():
             core.handle(Submitted(JOB[name], named_mate(PEER[name], None, JOB[PEER[name]])), 0)

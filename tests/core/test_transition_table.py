@@ -31,6 +31,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings
 
+from . import golden
 from .driver import DomainA, parts
 
 CORE = DomainA().core
@@ -190,9 +191,32 @@ def test_every_state_has_a_status_and_transitions():
     assert [state for state in JobState if not TRANSITIONS[state]] == [state for state in JobState if state.final]
 
 
+def as_text() -> str:
+    """The table for a reader: a row per event, a column per state; `.` is ignored, an empty cell illegal."""
+    states = [state for state in JobState if any(state == s for s, _ in TABLE)]
+    lines = [["", *(state.name for state in states)]]
+    for kind in KINDS:
+        lines.append([kind.__name__, *(_cell(state, kind) for state in states)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join("  ".join(map(str.ljust, line, widths)).rstrip() + "\n" for line in lines)
+
+
+def _cell(state: JobState, kind: type) -> str:
+    if (state, kind) not in TABLE:
+        return ""
+    transition = TABLE[state, kind]
+    name = getattr(transition, "__name__", None) or transition.args[0].__name__  # or a part of one
+    name = name.lstrip("_")
+    return "." if name == "ignore" else name
+
+
 def test_every_request_and_every_effect_on_the_scheduler_is_carried_out():
     def members(union: object) -> set[object]:
         return {each for part in get_args(union) for each in (members(part) or {part})}
 
     assert CORE.incoming.requests().keys() == members(Request)
     assert PolicyDomain._CARRY_OUT.keys() == members(ForScheduler)
+
+
+def test_the_table_can_be_printed():
+    golden.check("transition_table.txt", as_text())
