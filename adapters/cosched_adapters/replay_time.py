@@ -12,8 +12,8 @@ from typing import Protocol
 from cosched_adapters.manager import SettingError
 
 _NUMBER = struct.Struct("<q")
-_INSTANT, _NEWS, _COME, _NUMBERED, _STEP, _TIMER = (_NUMBER.size * place for place in range(6))  # in the file
-_SIZE = 6 * _NUMBER.size
+_INSTANT, _NEWS, _COME, _EVENTS, _STEP = (_NUMBER.size * place for place in range(5))  # in the file
+_SIZE = 5 * _NUMBER.size
 
 
 class Step(IntEnum):
@@ -71,18 +71,13 @@ class SharedTime:
         """Return the number of news that has just come up."""
         return self._count(_NEWS)
 
-    def number(self) -> int:
-        """Return the next number of those that all domains give to timers and events."""
-        return self._count(_NUMBERED)
-
-    def begin(self, step: Step, timer: int = 0) -> None:
-        """A step of this instant begins; `timer`: the number of the one that fires."""
+    def begin(self, step: Step) -> None:
+        """A step of this instant begins."""
         self._set(_STEP, step)
-        self._set(_TIMER, timer)
 
-    def place(self) -> tuple[int, int, int, int]:
+    def place(self) -> tuple[int, int, int]:
         """Return the place of what happens now among all that does: as in a simulation, whoever goes on first."""
-        return self.now(), self._get(_STEP), self._get(_TIMER), self.number()
+        return self.now(), self._get(_STEP), self._count(_EVENTS)
 
     @property
     def has_news(self) -> bool:

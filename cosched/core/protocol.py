@@ -449,7 +449,10 @@ def may_have_dropped_slot(request: Request, reply: Reply) -> bool:
 
 
 def has_changed(request: Request, reply: Reply) -> bool:
-    """Return whether the call has changed that domain's schedule: a start, or a slot set, moved or dropped."""
+    """Return whether the call has changed that domain's schedule: a start, or a slot set, moved or dropped.
+
+    Or it may have: a job there that had to ask first may have learnt that it waits for another one.
+    """
     match reply:
         case MateTried() | MateStarted():
             return reply.started
@@ -457,7 +460,9 @@ def has_changed(request: Request, reply: Reply) -> bool:
             return isinstance(request, ProposeGroupStart) and request.book and reply.vote is Vote.BOOKED
         case Settled():
             return reply.current and isinstance(request, SettleGroupStart) and not request.keep
-        case MateJobId() | MateStatus() | ProposalOutcome() | MemberTold():
+        case MateJobId():
+            return reply.found is Found.BUSY
+        case MateStatus() | ProposalOutcome() | MemberTold():
             return False
         case _:
             assert_never(reply)

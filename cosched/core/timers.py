@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from operator import attrgetter
 
@@ -44,15 +44,17 @@ _Key = tuple[Domain, JobId | Domain, Timer]
 class TimerQueue:
     """Timers by their moment; those of one moment in the order in which they were set, those of slots last.
 
-    A shell has one timer of its own, for what `next` returns; then it takes what is due.
+    Those of several domains come domain by domain. A shell has one timer of its own, for what `next` returns; then it
+    takes what is due.
     """
 
     def __init__(self) -> None:
         # A moment of the instant of a timer, or later. A live domain spreads what two domains would else do together.
         self.moment: Callable[[SetTimer], float] = attrgetter("at")
         self._at: dict[_Key, float] = {}
-        self._heap: list[tuple[float, bool, int, _Key]] = []  # may still contain timers that were cleared or replaced
-        self.number: Callable[[], int] = count().__next__  # of a timer that is set, larger each time
+        self.order: Mapping[Domain, int] = {}  # the place of each of several domains
+        self._heap: list[tuple[float, bool, int, int, _Key]] = []  # may contain timers that were cleared or replaced
+        self._number = count()
         self._next: float | None = FOREVER  # None: to be looked for
 
     def set(self, domain: Domain, timer: SetTimer) -> None:
@@ -60,7 +62,7 @@ class TimerQueue:
         key = domain, timer.job, timer.timer
         self._next = None
         self._at[key] = at = self.moment(timer)
-        heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self.number(), key))
+        heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self.order.get(domain, 0), next(self._number), key))
 
     def clear(self, domain: Domain, timer: ClearTimer) -> None:
         """Forget a timer, if there is one."""
@@ -71,22 +73,16 @@ class TimerQueue:
         """Return the next moment at which a timer is due, or FOREVER."""
         if (due := self._next) is None:
             heap, set_at = self._heap, self._at
-            while heap and set_at.get(heap[0][3]) != heap[0][0]:
+            while heap and set_at.get(heap[0][-1]) != heap[0][0]:
                 heapq.heappop(heap)
             due = self._next = heap[0][0] if heap else FOREVER
         return due
-
-    @property
-    def first(self) -> int:
-        """The number of the next timer, of which there is one."""
-        self.next()
-        return self._heap[0][2]
 
     def take(self, now: float, *, of_slots: bool | None = None) -> tuple[Domain, TimerEvent] | None:
         """Remove the next timer, if it is due, and is (or is not) one of a slot; return its domain and its event."""
         if self.next() > now or (of_slots is not None and self._heap[0][1] is not of_slots):
             return None
-        _, _, _, key = heapq.heappop(self._heap)
+        *_, key = heapq.heappop(self._heap)
         self._next = None
         del self._at[key]
         domain, job, timer = key

@@ -35,6 +35,7 @@ class BatchDomain:
         self.yields = YieldLog()
         self.releases = 0
         self.runs: dict[int, list[tuple[int, int]]] = {}  # those after which a job was queued again, by its row there
+        self.late: dict[int, int] = {}  # rows of jobs whose answers are late, and when they became ready
 
     def next(self, now: int) -> Ready | None:  # noqa: ARG002
         """Not used: the world iterates all its domains together, and says what is ready."""
@@ -42,12 +43,14 @@ class BatchDomain:
 
     def start(self, job: JobId, now: int) -> Allocation:
         row = self.row[job]
+        self._take_late(row)
         self.holds.end(row, now, HoldEnd.STARTED)
         self.cluster.start(row, now)
         return self.cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         row = self.row[job]
+        self._take_late(row)
         self.holds.begin(row, now)
         self.cluster.hold(row, now, until)
 
@@ -56,10 +59,26 @@ class BatchDomain:
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         row = self.row[job]
+        since = self._take_late(row)
         if self.holds.end(row, now, HoldEnd.RELEASED):  # it asked again after one
             self.cluster.interrupt()  # its nodes are there for those before it, too
         self.yields.note(row, now)
         self.cluster.pass_over(row, now, boost)
+        if since is not None:
+            self.cluster.count_as_of(since, now)
+
+    def _take_late(self, row: int) -> int | None:
+        """The answer about a ready job has come; return since when it is late, if its iteration was given up meanwhile.
+
+        If nothing has changed since, and it yields, yields and releases from then on count as of now (`OpenIteration`).
+        """
+        since = self.late.pop(row, None) if self.late else None
+        if since is None:
+            return None
+        has_changed = self.cluster.changed
+        if has_changed:
+            self.cluster.interrupt()
+        return None if has_changed or self.cluster.offers(row) else since
 
     def release(self, job: JobId, now: int) -> None:
         row = self.row[job]
@@ -98,8 +117,13 @@ class BatchDomain:
         return self.cluster.has_from(row, now) if self.cluster.try_start(row, now, wanted_until) else NOT_NOW
 
     def try_ready(self, job: JobId, now: int) -> Given:
-        row = self.row[job]
-        return self.cluster.has(row) if self.cluster.try_ready(row, now) else NOT_NOW
+        row, changed = self.row[job], self.cluster.changed
+        if not self.cluster.try_ready(row, now):
+            return NOT_NOW
+        if self.late:
+            self.cluster.interrupt()
+            self.cluster.changed = changed
+        return self.cluster.has(row)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See the protocol. All answers come at this instant, so no iteration has run meanwhile."""

@@ -80,7 +80,7 @@ class World:
         self.now = 0
         self.tables = filled_tables(self.domains)
         self.first = [int(first) for first in self.tables.domains["first"]]
-        self._hold_limit = self.tables.domains["hold_limit"].item
+        self._hold_limit, self._offered = self.tables.domains["hold_limit"].item, self.tables.domains["offered"].item
         self.schedulers = [batch_domain(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
         self.clusters: list[Cluster] = [scheduler.cluster for scheduler in self.schedulers]
         self.coschedulers = [
@@ -91,7 +91,7 @@ class World:
         self.policies = [
             PolicyDomain(*each, timers=timers) for each in zip(self.coschedulers, self.schedulers, strict=True)
         ]
-        self.index = {domain.name: i for i, domain in enumerate(self.domains)}
+        self.index = timers.order = {domain.name: i for i, domain in enumerate(self.domains)}
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
         self.script = script or NoScript()
@@ -119,11 +119,13 @@ class World:
         self.feed(domain, Finished(self.job_id[row], JobState.COMPLETED))
 
     def ready(self, domain: int, row: int) -> None:
-        """Note that a job is ready: afterwards it runs, holds or is passed over."""
+        """Note that a job is ready: afterwards it runs, holds or is passed over, or a peer is to be asked again."""
         if row in self._questions.others and self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
+        if self._offered(domain) == row:
+            self.schedulers[domain].late[row] = self.now
         if self.link.untold:
             self.deliver()
 
@@ -338,7 +340,7 @@ class World:
         return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]
 
     def fire_timers(self) -> None:
-        """Fire the timers, in the order in which they were set."""
+        """Fire the timers, domain by domain."""
         self._fire(of_slots=False)
 
     def fire_slots(self) -> None:

@@ -17,6 +17,7 @@ from cosched.core.protocol import (
     ProposeGroupStart,
     StartJob,
     Status,
+    TellMember,
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
@@ -304,6 +305,36 @@ def test_one_that_makes_another_void_and_fails_says_nothing_of_the_proposal_at_t
     assert type(called(a.feed(Claimed("j", Allocation(4), False)))) is ProposeGroupStart
     assert decided(a.feed(CallFailed("j", makes_void, Failure.UNREACHABLE, "B"))) == []
     assert a.state() is JobState.READY
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_so_is_that_of_a_job_which_has_started_alone_once_this_one_is_queued_again(kind):
+    """ "If the job has started alone instead, that goes out once it is queued again" """
+    a, effects = given_up(kind, OnUnreachable.START)
+    assert decided(effects) == [Start]
+    assert type(called(effects)) is TellMember
+    void, news = [effect.request for effect in of(a.feed(Requeued("j")), Call)][::-1]
+    assert (void, type(news)) == (StartJob("A/j/2", "k", "j", NO_HOLD), TellMember)
+    assert of(a.reply(MateStarted(NO)), Call) == []
+    assert a.awaited() is None
+
+
+def test_if_the_mate_has_started_by_that_call_it_hears_once_more_that_the_job_was_queued_again():
+    """It may follow it: it has heard that when it did not run."""
+    a, _ = given_up(TryStartMate, OnUnreachable.START)
+    told_first = next(
+        effect.request for effect in of(a.feed(Requeued("j")), Call) if type(effect.request) is TellMember
+    )
+    assert called(a.reply(MateStarted(YES))) == told_first._replace(number=told_first.number + 1)
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_a_call_that_was_answered_in_the_end_leaves_no_doubt(kind):
+    a = asking(kind)
+    a.fail(Failure.TIMEOUT)
+    yes = MateTried(YES) if kind is TryStartMate else MateStarted(YES)
+    assert decided(a.reply(yes)) == [Start]
+    assert [type(effect.request) for effect in of(a.feed(Requeued("j")), Call)] == [TellMember]
 
 
 @pytest.mark.parametrize("late", [TryStartMate("B/k/1", "j", "k", 0), StartJob("B/k/1", "j", "k", 1)])

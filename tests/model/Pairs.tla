@@ -20,6 +20,7 @@ CONSTANTS
     Cancels,           \* the domains whose jobs their owners may cancel before they start
     MaxCalls,          \* [domain -> after so many calls, RunJobs included, a job does not ask anew], with Faults
     MaxRuns,           \* a pair that runs may be queued again until its jobs have begun so many runs
+    TakenAlone,        \* so may a job that has started alone, before its mate has run
     (* The rules. Each can be switched off. *)
     ReleaseTimer,      \* a hold ends some time
     WantedFirst,       \* after a release wanted jobs come first; else only: released jobs come last
@@ -31,6 +32,7 @@ CONSTANTS
     News,              \* a job that is cancelled tells its mate so, until that is acknowledged (docs/life.md)
     Check,             \* a job that holds asks now and then whether its mate still waits
     Voids,             \* a call that was given up is followed by one that only has a later number, until that is answered
+    VoidsAtRequeue,    \* so is that of a job which has started alone, once this one is queued again
     SayRuns            \* the calls that say how many runs of the called job their caller knows: {"start", "try"}
 
 Domains == DOMAIN Order
@@ -60,6 +62,7 @@ New == [st |-> IF Submitted THEN "queued" ELSE "absent",
         call |-> NoCall,     \* the call whose answer it awaits
         number |-> 0,        \* of its last call
         void |-> 0,          \* the number of the call that makes one void that was given up
+        open |-> FALSE,      \* it has started alone, and its call may still be carried out
         wanted |-> FALSE,    \* its mate's TryStartMate was refused, and the mate has said that it will hold
         last |-> 0,          \* the last changing call of its mate
         said |-> FALSE,      \* and the answer to that
@@ -181,6 +184,24 @@ QueuedAgain(p) ==
        /\ doubt' = doubt \ both
        /\ alone' = alone \ {p}
        /\ UNCHANGED net
+
+(* A job that has started alone is queued again before its mate has run. *)
+AloneAgain(j) ==
+    LET void == job[j].number + 1
+        again == [job[j] EXCEPT !.st = "queued", !.open = FALSE]
+        voids == VoidsAtRequeue /\ job[j].open
+    IN /\ TakenAlone
+       /\ Undisturbed
+       /\ job[j].st = "running" /\ job[j].runs < MaxRuns
+       /\ j[2] \in alone
+       /\ job[Mate(j)].runs = 0 /\ job[Mate(j)].st \in {"queued", "holding"}
+       /\ Changes([job EXCEPT ![j] = IF voids THEN [again EXCEPT !.number = void, !.void = void] ELSE again])
+       /\ Sends(IF voids THEN {[kind |-> "void", to |-> Mate(j), number |-> void]} ELSE {})
+       /\ starts' = [starts EXCEPT ![j] = 0]
+       /\ doubt' = IF job[j].open THEN doubt \cup {j} ELSE doubt
+       /\ alone' = alone \ {j[2]}
+       /\ NewInstant(j[1], {})
+       /\ UNCHANGED broken
 
 (* Its owner cancels it before it has started, and while nothing that may start it is under way. *)
 Cancel(j) == /\ Undisturbed
@@ -355,7 +376,10 @@ GivesUp(j) ==
        /\ job[j].st = "ready"
        /\ job[j].call.kind \in {"start", "try"}
        /\ IF Unreachable = "start"
-          THEN Starts(j) /\ alone' = alone \cup {j[2]} /\ UNCHANGED <<net, broken, doubt>>
+          THEN /\ Changes([job EXCEPT ![j] = [Started_(j) EXCEPT !.open = TRUE]])
+               /\ starts' = [starts EXCEPT ![j] = @ + 1]
+               /\ alone' = alone \cup {j[2]}
+               /\ UNCHANGED <<net, broken, doubt, released, passed>>
           ELSE /\ Changes([job EXCEPT ![j] = yields])
                /\ passed' = passed \cup {j}
                /\ Sends(IF Voids THEN {[kind |-> "void", to |-> Mate(j), number |-> void]} ELSE {})
@@ -370,6 +394,7 @@ Crash(d) == /\ Faults
             /\ UNCHANGED <<disk, net, starts, broken, doubt, alone>>
 
 Step == \/ \E j \in Jobs : Submit(j) \/ Ready(j) \/ Release(j) \/ End(j) \/ GivesUp(j) \/ Cancel(j) \/ Checks(j)
+                           \/ AloneAgain(j)
         \/ \E d \in Domains : LookAgain(d) \/ Crash(d)
         \/ \E p \in UNION {PairsOf(d) : d \in Domains} : QueuedAgain(p)
         \/ \E m \in net : Asked(m.to, m) \/ Answered(m.to, m) \/ Hears(m.to, m)

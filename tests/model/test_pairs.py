@@ -15,6 +15,7 @@ RULES = (
     "FirstAnswer",
     "PersistFirst",
     "Voids",
+    "VoidsAtRequeue",
     "News",
     "Check",
 )
@@ -39,7 +40,13 @@ def world(orders: Orders, schemes: tuple[str, str], without: str | None = None, 
         "Places": 1,
     }
     plain = {"Submitted": True, "Others": frozenset(), "CallsCross": True, "Faults": False, "Cancels": frozenset()}
-    bounds = {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}, "MaxRuns": 1, "SayRuns": BOTH_CALLS}
+    bounds = {
+        "Unreachable": "start",
+        "MaxCalls": {"A": 0, "B": 0},
+        "MaxRuns": 1,
+        "TakenAlone": False,
+        "SayRuns": BOTH_CALLS,
+    }
     return given | plain | bounds | rules | more
 
 
@@ -107,6 +114,29 @@ def test_so_does_none_for_a_job_that_is_ready_again(say: frozenset[str], failure
     outcome = check(tmp_path, "Pairs", queued_again(say, (1, 3)), invariants=ALWAYS)
     print(outcome.states, "states")
     assert outcome.failure == failure, outcome.output
+
+
+def taken_alone(without: str | None = None, calls: tuple[int, int] = (1, 0)) -> dict[str, object]:
+    """One pair; a job that has started alone, its call still under way, is queued again before its mate has run."""
+    return faulty("start", without, calls) | {"Others": frozenset(), "MaxRuns": 2, "TakenAlone": True}
+
+
+@pytest.mark.parametrize(("without", "failure"), [(None, None), ("VoidsAtRequeue", NEVER)])
+def test_a_call_of_a_job_that_has_started_alone_is_made_void_when_that_is_queued_again(
+    without: str | None, failure: str | None, tmp_path: Path
+) -> None:
+    """Else half a pair may start, by a copy that arrives very late."""
+    values = taken_alone(without)
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, eventually="EveryFaultEnds")
+    print(outcome.states, "states")
+    assert outcome.failure == failure, outcome.output
+
+
+@pytest.mark.model
+def test_so_it_is_if_both_jobs_ask(tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Pairs", taken_alone(calls=(1, 2)), invariants=ALWAYS, eventually="EveryFaultEnds")
+    print(outcome.states, "states")
+    assert outcome.failure is None, outcome.output
 
 
 DEAD = "NobodyHoldsForTheDead"

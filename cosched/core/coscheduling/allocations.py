@@ -85,7 +85,8 @@ class Allocations:
         ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
-        job.call, job.in_doubt = None, False
+        job.in_doubt |= job.call is not None and job.uncertain  # it matters if the job is queued again
+        job.call = None
         job.runs += 1
         job.hold_ends, job.missed = 0, False
         effects = [*ended, Record(job.id, What.STARTED, why, detail)] if ledger.story else ended

@@ -15,9 +15,9 @@ event) in its table, carries that transition out, and returns the effects. An ev
 
 The parts, each of which knows only those before it: `ledger` (the jobs and their states), `names`, with `asked_early`
 (who starts with whom), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release),
-`asking` (when jobs ask), `answers` (what peers were answered), `agreeing` (the slots that our jobs propose),
-`algorithm1` (how a start now is proposed to a mate), `telling` (until all know), `proposing` (how it is proposed to
-more), `successors` (who comes in the place of one that has ended), `gathering` (what our jobs ask), `following` (when
+`asking` (when jobs ask), `answers` (what peers were answered), `agreeing` (the slots that our jobs propose), `telling`
+(until all know), `algorithm1` (how a start now is proposed to a mate), `proposing` (how it is proposed to more),
+`successors` (who comes in the place of one that has ended), `gathering` (what our jobs ask), `following` (when
 running jobs end with others), `hearing` (what they hear of others), `reserving` and `promises` (what they promise
 others), `links` (what owners say), `incoming` (what peers ask), `recovering` (what follows a restart).
 """
@@ -147,8 +147,8 @@ class Coscheduler:
         self.asking = asking = Asking(ledger, peers, allocations)
         self.answers = answers = Answers(ledger)
         self.agreeing = agreeing = Agreeing(ledger, peers, allocations, asking, slots)
-        self.algorithm1 = algorithm1 = Algorithm1(ledger, peers, allocations, asking, agreeing)
         self.telling = telling = Telling(ledger)
+        self.algorithm1 = algorithm1 = Algorithm1(ledger, peers, allocations, asking, agreeing, telling)
         self.proposing = proposing = Proposing(ledger, allocations, agreeing, telling)
         self.successors = successors = Successors(ledger, allocations)
         self.gathering = gathering = Gathering(

@@ -191,12 +191,10 @@ class Lockstep:
 
     async def _fire(self, *, of_slots: bool) -> None:
         """Fire the timers that are due, and wait for the answers that each needs."""
-        self._timers_fired, timers, step = True, self.domain.policy.timers, Step.SLOTS if of_slots else Step.TIMERS
-        self._time.begin(step, timers.first)
+        self._timers_fired = True
+        self._time.begin(Step.SLOTS if of_slots else Step.TIMERS)
         while self.domain.due(of_slots=of_slots):
             await self._outside.settled()
-            if self._timers.next() == self.domain.clock.now():
-                self._time.begin(step, timers.first)
 
     def _submit(self, now: int) -> Refusal | None:
         """Submit the jobs of this instant; why one could not be recorded. What came before it in its turn stays."""

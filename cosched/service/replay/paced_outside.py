@@ -132,7 +132,7 @@ class PacedOutside(ServiceOutside):
 
     def tell_all(self) -> None:
         """From now on the manager notes what happens to jobs, in the order of a simulation."""
-        decisions, self._domain.policy.timers.number = self._domain.decisions, self._time.number
+        decisions = self._domain.decisions
         self._domain.questions.all_in_turns = True
         for kind in get_args(Told):
             decisions.tell_too(kind, self._note_change)

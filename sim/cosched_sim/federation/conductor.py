@@ -1,12 +1,13 @@
 """Advances players through their traces in lock-step: the order of events (scheduling.md), and when a run ends.
 
 Who plays a domain makes no difference. In all phases but the last, domains may go through a phase in any order. Jobs
-that end or are submitted call nobody. What a script does comes before any timer. A timer asks a peer at most for a
-mate's id: the answer depends on what ended before and on what is submitted later at that instant, but on no other
-timer. A slot that has come starts the two jobs of a pair, on nodes that were planned for them alone; so it does not
-matter which of several slots comes first. That jobs have changed is heard by those with which they start, or have
-started, when all these events are over (`News`). In the last phase domains iterate in configuration order, round after
-round, each until nothing changes. One in which nothing has changed since it did so may be left out of a round.
+that end or are submitted call nobody. What a script does comes before any timer. A timer asks a peer for a mate's id:
+the answer depends on what ended before and on what is submitted later at that instant, but on no other timer. Only a
+patience that ends may have a job that holds start with others, whose domains then iterate, too. A slot that has come
+starts the two jobs of a pair, on nodes that were planned for them alone; so it does not matter which of several slots
+comes first. That jobs have changed is heard by those with which they start, or have started, when all these events are
+over (`News`). In the last phase domains iterate in configuration order, round after round, each until nothing changes.
+One in which nothing has changed since it did so may be left out of a round.
 """
 
 from __future__ import annotations
@@ -159,15 +160,15 @@ class Conductor:
 
     def _phases(self, active: Sequence[Player]) -> None:
         events: Sequence[Phase] = EVENTS
-        changed: Sequence[Domain] = ()
+        changed: list[Domain] = []
         if self._has_timer(active):
             self._together(active, (Phase.COMPLETIONS,))
             if self._stands_still():
                 return
             self._together(active, (Phase.SCRIPT,))
-            self._together(active, (Phase.TIMERS,))
+            changed += self._together(active, (Phase.TIMERS,))
             if self._has_timer(active):
-                changed = self._together(active, (Phase.SLOTS,))
+                changed += self._together(active, (Phase.SLOTS,))
             events = (Phase.SUBMISSIONS,)
         self._together(active, events)
         due = [*changed, *(domain for player in active for domain in player.domains)]

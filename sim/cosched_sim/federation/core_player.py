@@ -185,7 +185,9 @@ class CorePlayer:
     # Events in, changes out
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
-        """Answer a peer's call."""
+        """Answer a peer's call, as a service does."""
+        if (known := self._core.incoming.known(asked.peer, asked.request)) is not None:
+            return known
         self._enter(now)
         outer, self._reply = self._reply, None  # this domain may be about to answer another one
         self._feed(asked)

@@ -13,6 +13,7 @@ from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.starts.agreeing import Agreeing
+from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed
 from cosched.core.protocol import (
@@ -40,6 +41,7 @@ class Algorithm1:
     allocations: Allocations
     asking: Asking
     agreeing: Agreeing
+    telling: Telling
 
     def propose(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
         """The mate holds, or queues: start it, or try to."""
@@ -78,6 +80,7 @@ class Algorithm1:
             return self._made_void(job, answer, now)
         if job.state is not READY:
             return []
+        job.call = None
         if answer.started:
             return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
         return self._try_mate(job, request.runs, now)  # that hold has ended: the mate is queuing
@@ -141,18 +144,23 @@ class Algorithm1:
     def make_void(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a call refused that was given up, if it comes yet: one with a later number goes out, until answered.
 
-        It waits for nothing else, and goes out beside the RunJobs of a job that queues, or holds.
+        It waits for nothing else, and goes out beside the RunJobs of a job that queues, or holds. One that has started
+        alone instead may run: so it goes out once that job is queued again.
         """
         if not job.in_doubt or job.call is not None or job.state not in (QUEUED, HOLDING):
             return []
         return self._call(job, StartJob(self.ledger.request_id(job), _mate_of(job), job.id, NO_HOLD), now)
 
     def _made_void(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
-        """Whether the mate has started by that call: then the job asks, and starts, too, late."""
+        """Whether the mate has started by that call: then the job asks, and starts, too, late.
+
+        One that was queued again says so once more: its mate has heard that when it did not run, and may follow it.
+        """
         job.call = None
         if not answer.started or job.state is READY:  # at its slot it is told soon that its mate runs
             return []
-        return self.asking.ask_again(job, now) if job.state is HOLDING else [Reschedule(job.id)]
+        news = self.telling.tell_news(job, membership(job).jobs, now) if job.runs else []
+        return news + (self.asking.ask_again(job, now) if job.state is HOLDING else [Reschedule(job.id)])
 
     def again(self, job: PairedJob) -> list[Effect]:
         """Repeat the call whose answer the job awaits, if there is one."""

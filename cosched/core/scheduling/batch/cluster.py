@@ -9,7 +9,7 @@ import numpy as np
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.kernels import answers, loop
+from cosched.core.scheduling.batch.kernels import answers, iteration, loop
 from cosched.core.scheduling.primitives import occupancy
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NONE
 from cosched.core.scheduling.primitives.compiled import direct
@@ -33,6 +33,7 @@ class Cluster:
         self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
         self._try_start, self._try_ready = direct(answers.try_start), direct(answers.try_ready)
         self._requeue, self._finish = direct(answers.requeue), direct(loop.finish)
+        self._abandon = direct(iteration.abandon)
         self._size, self._requested = tables.jobs["nodes"].item, tables.jobs["requested"].item
         self._state = tables.jobs["state"].item
         self._configure(settings)
@@ -84,9 +85,9 @@ class Cluster:
 
     def give_back(self, row: int) -> None:
         """Queue a job that `try_ready` has made ready, as if nothing had happened."""
-        changed = self._record["changed"]
+        changed = self.changed
         self._requeue(self.tables, self.index, row)
-        self._record["changed"] = changed
+        self.changed = changed
 
     def want_until(self, row: int, until: int) -> None:
         """After a release the job comes before those that nobody waits for."""
@@ -126,15 +127,31 @@ class Cluster:
         """Note that a job that has nodes ends in the final state `how`; its nodes are free."""
         self._finish(self.tables, self.index, row, now, int(how))
 
+    @property
+    def changed(self) -> bool:
+        """Whether an iteration is due."""
+        return bool(self._record["changed"])
+
+    @changed.setter
+    def changed(self, due: bool) -> None:
+        self._record["changed"] = due
+
     def reschedule(self) -> None:
         """Run an iteration at this instant."""
         self._record["changed"] = 1
 
+    def offers(self, row: int) -> bool:
+        """Return whether the open iteration waits for the answer about this job."""
+        return bool(self._record["offered"] == row)
+
     def interrupt(self) -> None:
-        """Give up the iteration that is open, if one is. No job waits for its answer; another iteration follows."""
-        if self._record["open"]:
-            self._record["open"] = 0
-            self.reschedule()
+        """Give up the iteration that is open, if one is; another follows. A job that it waits for keeps its nodes."""
+        if not self._record["open"]:
+            return
+        if self._record["offered"] != NONE:
+            self._abandon(self.tables, self.index)
+        self._record["open"] = 0
+        self.reschedule()
 
     def requeue(self, row: int) -> None:
         """Note that a running job loses its nodes and is queued again; no iteration is open."""
@@ -143,6 +160,14 @@ class Cluster:
     def count_paired(self, row: int, paired: bool) -> None:
         """Note whether a dry run counts the job as paired: not if coscheduling is off here or in its mate's domain."""
         self.tables.jobs[row]["alone"] = not paired
+
+    def count_as_of(self, since: int, now: int) -> None:
+        """Let yields and releases from the instant `since` on count as of `now`."""
+        marks = self.tables.marks[self.first : self.first + int(self._record["jobs"])]
+        marks["passed_over"][marks["passed_over"] > since] = now + 1
+        marks["released"][marks["released"] >= since] = now
+        if self._record["released_at"] >= since:
+            self._record["released_at"] = now
 
     # Nodes out of service
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.scheduling.batch.cluster import Cluster
-from cosched.core.scheduling.batch.kernels import meeting, slots
+from cosched.core.scheduling.batch.kernels import iteration, meeting, slots
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
@@ -29,10 +29,11 @@ class MeetingCluster(Cluster):
     def __init__(self, tables: Tables, index: int, settings: ClusterSettings) -> None:
         super().__init__(tables, index, settings)
         self._ask, self._arrange, self._pushes = direct(slots.ask), direct(meeting.arrange), direct(meeting.pushes)
+        self._awaits = direct(iteration.awaits)
 
     def meet(self, now: int) -> Turn | None:
         """Go on with the iterations at `now` until a job's turn that needs an answer."""
-        row = AGAIN
+        row = NONE if self._awaits(self.tables, self.index) else AGAIN
         while row == AGAIN:
             if self._record["changed"]:
                 self._arrange(self.tables, self.index, now)

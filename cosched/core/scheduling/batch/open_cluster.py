@@ -109,7 +109,7 @@ class OpenCluster(SchedulerBase):
 
     def abandon(self) -> None:
         if self.meeting.turn is None:
-            answers.abandon(self.rows.tables, 0)
+            self.rows.cluster.interrupt()
         else:
             self.meeting.abandon()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 import numpy as np
-from numba import config, njit
+from numba import config, njit, types
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -34,9 +34,11 @@ def direct(kernel: F) -> F:
     """The machine code of a kernel that was called before; else the kernel itself.
 
     At every call of a kernel numba looks for code for the types of its arguments. With Tables that takes 3
-    microseconds, twenty times as long as the call. Only for kernels whose arguments always have the same types.
+    microseconds, twenty times as long as the call. Only for kernels whose arguments always have the same types. Where
+    another kernel calls it with a constant, there is code for that alone, too, in the process that has compiled it.
     """
-    compiled = list(getattr(kernel, "overloads", {}).values())
+    overloads = getattr(kernel, "overloads", {}).items()
+    compiled = [code for given, code in overloads if not any(isinstance(each, types.Literal) for each in given)]
     return compiled[0].entry_point if len(compiled) == 1 else kernel
 
 

@@ -52,16 +52,6 @@ def pass_over(tab: Tables, d: int, row: int, now: int) -> None:
 
 
 @kernel
-def abandon(tab: Tables, d: int) -> None:
-    """Give up the iteration that waits for a ready job's answer, and let another begin; the job keeps its nodes."""
-    dom = tab.domains[d]
-    strike(tab, d, dom.base + dom.position - 1)
-    dom.offered = NONE
-    dom.open = 0
-    dom.changed = 1
-
-
-@kernel
 def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> bool:
     """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
     if not try_ready(tab, d, row, now):

@@ -13,7 +13,7 @@ from cosched.core.scheduling.batch.kernels.easy import place_behind, reserve, us
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.occupancy import occupy, place, push_completion
-from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
+from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike, strike_row
 from cosched.core.scheduling.primitives.profile import begin_profile, take
 from cosched.core.scheduling.primitives.tables import (
     NEVER,
@@ -33,6 +33,8 @@ UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed 
 def iterate(tab: Tables, d: int, now: int) -> int:
     """Go on with domain `d`'s iterations at `now` until nothing changes; the row of a ready paired job, or NONE."""
     dom = tab.domains[d]
+    if awaits(tab, d):
+        return NONE
     while True:
         if dom.open == 0:
             if dom.changed == 0:
@@ -46,6 +48,33 @@ def iterate(tab: Tables, d: int, now: int) -> int:
             _offer(tab, d, row, now)
             return row
         dom.open = 0
+
+
+@kernel
+def awaits(tab: Tables, d: int) -> bool:
+    """Whether the open iteration waits for a late answer about a ready job. If anything else has changed, it ends."""
+    dom = tab.domains[d]
+    if dom.open == 0 or dom.offered == NONE:
+        return False
+    if dom.changed == 1:
+        abandon(tab, d)
+    return dom.open == 1
+
+
+@kernel
+def is_answered(tab: Tables, d: int) -> bool:
+    """Whether an iteration is open, and goes on: the answer that it has waited for has come."""
+    return tab.domains[d].open == 1 and tab.domains[d].offered == NONE
+
+
+@kernel
+def abandon(tab: Tables, d: int) -> None:
+    """Give up the iteration that waits for a ready job's answer, and let another begin; the job keeps its nodes."""
+    dom = tab.domains[d]
+    strike_row(tab, d, dom.offered)
+    dom.offered = NONE
+    dom.open = 0
+    dom.changed = 1
 
 
 @kernel

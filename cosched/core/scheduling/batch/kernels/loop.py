@@ -6,7 +6,7 @@ The order is that of `sim.federation.conductor`, which can also take the domains
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.kernels.iteration import iterate
+from cosched.core.scheduling.batch.kernels.iteration import is_answered, iterate
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, unsigned
 from cosched.core.scheduling.primitives.occupancy import completes, pop_completion, vacate
@@ -210,7 +210,7 @@ def _iterate(tab: Tables) -> bool:
             dom = tab.domains[clock[AT_DOMAIN]]
             if dom.meets == 0:
                 clock[AT_ROW] = iterate(tab, clock[AT_DOMAIN], clock[NOW])
-            if clock[AT_ROW] != NONE or dom.changed == 1:
+            if clock[AT_ROW] != NONE or dom.changed == 1 or (dom.meets == 1 and is_answered(tab, clock[AT_DOMAIN])):
                 return True
             clock[AT_DOMAIN] += 1
         clock[AT_DOMAIN] = 0
