@@ -76,8 +76,11 @@ def _folder_of_commands(directory: Path, settings: Mapping[str, object], system:
 
 
 def _hook_socket(directory: Path, settings: Mapping[str, object]) -> Path:
-    """Return the path of `hook_socket`, which is hooks.sock in `directory` if it is not set."""
+    """Return the path of `hook_socket`, which is hooks.sock in `directory` if it is not set.
+
+    A service whose jobs wait at gates has no hooks, however long the path of its user's folder is.
+    """
     path = path_of("hook_socket", directory, settings.get("hook_socket", "hooks.sock"))
-    if len(os.fsencode(path)) > _LONGEST_SOCKET and "gates" not in settings:  # these need no hooks
+    if len(os.fsencode(path)) > _LONGEST_SOCKET and "gates" not in settings:
         raise SettingError("hook_socket", f"is too long for a Unix socket ({_LONGEST_SOCKET} bytes)")
     return path
