@@ -2,6 +2,10 @@
 
 import json
 import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +31,12 @@ def test_jobs_survive_a_server_that_is_killed(cluster: PbsCluster) -> None:
     cluster.kill_server()
     cluster.start_server()
     cluster.wait_for_state(job, "F")
+
+
+def test_clusters_that_come_up_at_once_have_databases_of_their_own() -> None:
+    with tempfile.TemporaryDirectory(prefix="pbs-") as folder, ExitStack() as stack, ThreadPoolExecutor() as pool:
+        clusters = [PbsCluster(name, Path(folder) / name) for name in ("mira", "polaris")]
+        for cluster in pool.map(PbsCluster.__enter__, clusters):
+            stack.push(cluster.__exit__)
+        first, second = (cluster.qsub("sleep 1", "-lselect=1:ncpus=1") for cluster in clusters)
+        assert (first.partition(".")[2], second.partition(".")[2]) == ("mira", "polaris")

@@ -135,7 +135,8 @@ class PbsCluster:
     def _inside(self, *command: str) -> str:
         done = self._world.run(*command, environment=self._environment)
         if done.returncode != 0:
-            raise LabError(f"{self.name}: {shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
+            said = (done.stderr or done.stdout).strip()
+            raise LabError(f"{self.name}: {shlex.join(command)}: exit {done.returncode}: {said}")
         return done.stdout
 
     @property

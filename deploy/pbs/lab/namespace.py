@@ -19,6 +19,7 @@ ip addr add {address}/32 dev lo
 ip route change local {address} dev lo table local proto kernel scope host src {address} quickack 1  # as at a site
 mount --bind {hosts} /etc/hosts
 mount -t tmpfs -o mode=755 pbs /mnt
+if [ -d /run/postgresql ]; then mount -t tmpfs -o mode=1777 sockets /run/postgresql; fi  # of the database
 for file in .bash_profile .bash_login .profile; do
     if [ -e {home}/$file ]; then mount --bind /dev/null {home}/$file; fi  # jobs' shells are login shells
 done
