@@ -35,14 +35,14 @@ echo "$PBS_JOBNAME $EPOCHREALTIME $COLOUR" >> {notes}
 echo "$0 $# $COSCHED_MATES"
 exit {code}
 """
-LOCAL = "#!/bin/bash\necho {name} $EPOCHREALTIME >> {notes}\n"
+LOCAL = "#!/bin/bash\necho {name} $EPOCHREALTIME >> {notes}\n{then}"
 
 
 class There(Account):
     """An account whose jobs are local processes."""
 
-    def submit(self, name: str, *options: str) -> str:
-        script = LOCAL.format(name=name, notes=self.notes)
+    def submit(self, name: str, *options: str, then: str = "") -> str:
+        script = LOCAL.format(name=name, notes=self.notes, then=then)
         return self("submit", "--parsable", "--pair", name, *options, "-", text=script).strip()
 
 
@@ -72,6 +72,15 @@ class Here(There):
         """The words that its gates have said, without their turns."""
         path = self.state / "gates" / f"{job}.told"
         return [line.partition(" ")[2] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def gate(self, job: str) -> list[int]:
+        """Return all processes of a job's script."""
+        script, found = f"/{job}.{self.cluster.name}.SC".encode(), []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if script in (process / "cmdline").read_bytes():
+                    found.append(int(process.name))
+        return found
 
     def job(self, job: str) -> dict[str, object]:
         return self.cluster.job(f"{job}.{self.cluster.name}")
@@ -188,6 +197,26 @@ def test_a_hold_outlives_its_service_and_the_connection(sides: tuple[Here, There
     there.submit("run1")
     here("queue")
     both_start(sides, "run1")
+
+
+def test_a_mate_fails_too_if_a_gate_is_killed_between_its_answer_and_its_start(sides: tuple[Here, There]) -> None:
+    here, there = sides
+    for number in range(10):  # until one is killed in time
+        name = f"run{number}"
+        job = here.submit(name)
+        wait_until(lambda job=job: here.told(job) != [], "it waits at its gate")
+        gate, answer = here.gate(job), here.state / "gates" / f"{job}.answer"
+        mate = there.submit(name, "--fail-together", then="exec sleep 600\n")
+        wait_until(lambda path=answer: " start " in path.read_text(), "its gate has its answer", 180)
+        for process in gate:
+            os.kill(process, signal.SIGKILL)
+        if here.told(job)[-1] == "started":
+            there("cancel", mate)
+            continue
+        wait_until(lambda mate=mate: "its mate failed" in there("show", mate), "its mate fails")
+        assert name not in here.starts()
+        return
+    raise AssertionError("no gate was killed in time")
 
 
 def test_a_job_that_an_operator_queues_again_waits_again(sides: tuple[Here, There]) -> None:
