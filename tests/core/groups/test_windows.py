@@ -81,6 +81,7 @@ def test_a_member_without_the_nodes_of_its_fixed_slot_starts_late(monkeypatch):
     settle(world)
     world.claimable = ""
     while world.job("B").slot is not None:
+        assert world.now < 1000, "it waits for ever"
         world.due("B", Timer.SLOT)
         settle(world)
     offered(world, "B")
