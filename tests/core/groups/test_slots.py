@@ -114,6 +114,19 @@ def test_a_slot_that_cannot_be_kept_is_dropped_for_all():
     assert world.booked == {}
 
 
+def test_a_slot_whose_proposer_is_gone_lapses():
+    """ "no booking for ever" """
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.feed("C", Finished("j", JobState.CANCELLED))
+    world.pending.clear()  # the word of that gets lost
+    for name in "AB":
+        at = world.timers[name, Timer.LAPSE]
+        assert 50 < at < 1000
+        world.due(name, Timer.LAPSE)
+    assert slots(world) == [None, None, None]
+    assert world.booked == {}
+
+
 def test_any_member_moves_the_slot_earlier_if_all_can():
     world = agreed({"A": 10, "B": 50, "C": 30})
     world.free = {"A": 10, "B": 20, "C": 40}
