@@ -59,8 +59,10 @@ class TokenSocket(RemoteSocket):
 def _no_user(name: str) -> str:
     """Return why nobody of this name may call by a token; empty: somebody may. This may ask a directory server."""
     try:
-        uid = pwd.getpwnam(name).pw_uid
+        found = pwd.getpwnam(name)
     except KeyError:
+        found = None
+    if found is None or found.pw_name != name:  # a directory server may take Ann for ann
         return f"{name} has no account on this host: ask the domain's operators"
     powerful = f"no token is taken for {name}, who has the rights of root or of the service: use the Unix socket"
-    return powerful if uid in (0, os.geteuid()) else ""
+    return powerful if found.pw_uid in (0, os.geteuid()) else ""
