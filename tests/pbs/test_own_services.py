@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
