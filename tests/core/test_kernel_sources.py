@@ -8,9 +8,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+from numba import typeof, types
+
 from cosched.core import job
 from cosched.core.scheduling import primitives
 from cosched.core.scheduling.batch import kernels
+from cosched.core.scheduling.primitives.compiled import direct, kernel
 from cosched.installation.compilation import _sources
 from cosched.schedulers.loading import installed
 
@@ -46,3 +50,16 @@ def test_kernels_are_never_kept_beside_their_sources():
     without = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     ran = subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True, check=True)
     assert ran.stdout == "NullCache\n"
+
+
+@kernel
+def put(into, value):
+    into[0] = value
+
+
+def test_the_code_for_a_constant_is_not_taken_for_that_of_all_values():
+    """It is there in the process that has compiled the kernels, since another kernel calls this one with a constant."""
+    into = np.zeros(1, np.int64)
+    put.compile((typeof(into), types.literal(7)))
+    direct(put)(into, 5)
+    assert into[0] == 5

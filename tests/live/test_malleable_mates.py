@@ -150,3 +150,22 @@ def test_case_7_nobody_starts_before_a_job_that_never_adapts_is_gone(make_pair):
         world.end_all()
         wait_until(lambda: state(a, here) == state(b, there) == "completed", "all end")
     assert not pair.a.faults()
+
+
+def test_case_7_a_job_that_never_adapts_is_ended_and_the_pair_starts_when_it_is_gone(make_pair):
+    """A pair's whole life, case 7: "`"end"`, with a `resize_patience` ...: both start when it is gone"."""
+    pair = make_pair(scheme="hold")
+    del pair.a.config["manager"]["policy"]
+    pair.a.config["manager"] |= {"scheduler": "fluid", "resize_patience": 1, "on_resize_ignored": "end"}
+    world = World(pair.start())
+    with pair.a.client() as a, pair.b.client() as b:
+        first = world.fills_the_machine(a)
+        world.adapt.unlink()
+        here = a.submit(script_that_waits(pair.folder, world.end), nodes=2, time_limit=600, pair="p").id
+        there = b.submit(script_that_waits(pair.folder, world.end), nodes=1, time_limit=600, pair="p").id
+        wait_until(lambda: len(noted(pair.folder)) == 2, "both start when it is gone")
+        assert (state(a, first), state(a, here), state(b, there)) == ("cancelled", "running", "running")
+        world.end_all()
+        wait_until(lambda: state(a, here) == state(b, there) == "completed", "all end")
+    assert are_together([why_started(pair.a, here), why_started(pair.b, there)])
+    assert not pair.a.faults()

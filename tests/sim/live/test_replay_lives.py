@@ -148,6 +148,88 @@ def test_pairs_are_queued_again_as_their_domain_says(replayed):
     assert (told["a:1"], told["b:1"]) == (("completed", 0, 360), ("completed", 0, 260))
 
 
+# The cases of life.md (what a kill, or a job that never adapts, does is no part of a replay), at exactly these instants
+
+LONG = 5000
+CASE_1 = "100 cancel b 2\n"
+START, WAIT, CANCEL = {"on_member_lost": "start"}, {"on_member_lost": "wait"}, {"on_member_lost": "cancel"}
+
+
+def patience(seconds: int, hold: int | None = None) -> dict[str, int]:
+    return {"successor_patience": seconds, "successor_hold": seconds if hold is None else hold}
+
+
+@pytest.mark.parametrize(
+    ("rules", "line", "a1", "a2"),
+    [
+        (START, CASE_1, ("completed", 100, 200), 200),
+        (WAIT, CASE_1, ("never_started", None, None), 100),
+        (CANCEL, CASE_1, ("cancelled", None, 100), 100),
+        (START | patience(60), CASE_1, ("completed", 160, 260), 260),
+        (WAIT | patience(60), CASE_1, ("never_started", None, None), 160),
+        (CANCEL | patience(60), CASE_1, ("cancelled", None, 160), 160),
+        (START | patience(60), "100 cancel b 2 final\n", ("completed", 100, 200), 200),
+    ],
+)
+def test_case_1(replayed, rules, line, a1, a2):
+    """A second job of a, which needs all nodes, shows until when the first one has some."""
+    both = [domain("a", [*WAITS, (20, 10, 8, 10)], **QUIET, **rules), domain("b", QUEUES, **QUIET, **rules)]
+    told = replayed(both, GROUPS["pair"], line)
+    assert (told["a:1"], told["a:2"][1]) == (a1, a2)
+
+
+@pytest.mark.parametrize(("hold", "a2"), [(60, 600), (20, 120)])
+def test_case_2(replayed, hold, a2):
+    a, b = [*WAITS, (20, 10, 8, 10)], [*QUEUES[:2], (130, 100, 6, 100)]
+    both = [domain(name, rows, **QUIET, **patience(60, hold)) for name, rows in (("a", a), ("b", b))]
+    told = replayed(both, GROUPS["pair"], f"{CASE_1}130 replace b 2 3\n")
+    assert (told["a:1"][1], told["b:3"][1], told["a:2"][1]) == (500, 500, a2)
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_case_3(replayed, seconds):
+    told = replayed(holders("group", **patience(seconds)), GROUPS["group"], CASE_1)
+    assert told["a:1"][1] == told["c:1"][1] == 100 + seconds
+
+
+AGAIN, RUNS_ON, ENDS = ("completed", 0, 70 + LONG), ("completed", 0, LONG), ("cancelled", 0, 60)
+
+
+@pytest.mark.parametrize(
+    ("rules", "terms", "a1"),
+    [
+        ({}, "continue,", RUNS_ON),
+        ({}, "requeue,", AGAIN),
+        ({}, "requeue,60", AGAIN),
+        ({}, "requeue,30", RUNS_ON),
+        ({}, "end,", ENDS),
+        ({"on_member_requeued": "requeue"}, ",", AGAIN),
+        ({"on_member_requeued": "end"}, ",", ENDS),
+    ],
+)
+def test_case_5(replayed, rules, terms, a1):
+    """b:2 comes before b:1, which begins anew at 70 therefore: it is shorter."""
+    b = domain("b", [(0, LONG, 8, LONG), (5, 10, 8, 10)], policy="shortest-first", **QUIET)
+    both = [domain("a", [(0, LONG, 8, LONG)], **QUIET, **rules), b]
+    told = replayed(both, f"a,b,if_requeued,together_for\n1,1,{terms}\n", "60 requeue b 1\n")
+    assert (told["a:1"], told["b:1"]) == (a1, AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("run", "lines", "end"),
+    [
+        (900, "\n", 900),
+        (LONG, "900 fail sim 1\n", 900),
+        (LONG, "900 cancel sim 1\n", 900),
+        (900, "800 cut sim vis 200\n", 1000),
+    ],
+)
+def test_case_6(replayed, run, lines, end):
+    both = [domain("sim", [(0, run, 8, LONG)], **QUIET), domain("vis", [(0, LONG, 8, LONG)], **QUIET)]
+    told = replayed(both, "sim,vis,ends_with\n1,1,vis:sim\n", lines)
+    assert (told["sim:1"][2], told["vis:1"]) == (900, ("completed", 0, end))
+
+
 # Random lives, with many events at the same instants
 
 LESS = [Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK]
