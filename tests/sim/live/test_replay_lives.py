@@ -327,7 +327,10 @@ def some_faults(rng: Random, chosen: list[Domain]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-@pytest.mark.parametrize("seed", seeds(1, 100))
+AT_ITS_SLOT = 41006  # where pairs meet, a job is ready at its slot and yields: nobody is passed over for that any more
+
+
+@pytest.mark.parametrize("seed", [AT_ITS_SLOT, *seeds(1, 100)])
 def test_domains_without_nodes_and_links_live_as_in_the_compiled_world(threaded, tmp_path, seed):
     rng = Random(f"live faults {seed}")
     for number in range(4):
