@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from cosched.schedulers.batch import BATCH
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched_adapters.replay_time import SharedTime
@@ -63,7 +64,9 @@ class LiveReplay(Replay):
             stage = LiveStage({player.name: player for player in players}, time_told)
             for player in players:
                 player.script, player.stage = what_if, stage
-            conductor = Conductor(players, LiveLink(players, time_told), self._teller(time_told))
+            batch = {setup.name for setup in setups if setup.kind is BATCH}
+            ordered = sorted(players, key=lambda player: player.name in batch)  # as a simulation goes through them
+            conductor = Conductor(ordered, LiveLink(ordered, time_told), self._teller(time_told), names)
             conductor.run()
             self._tell("fetching results")
             pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
