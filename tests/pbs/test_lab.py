@@ -30,6 +30,8 @@ def test_jobs_survive_a_server_that_is_killed(cluster: PbsCluster) -> None:
     job = cluster.qsub("sleep 1", "-lselect=1:ncpus=1")
     cluster.kill_server()
     cluster.start_server()
+    cluster.wait_for(lambda: {*cluster.states().values()} == {"free"}, "the nodes to be back")
+    cluster.qmgr("set server scheduling = true")  # the server may have forgotten its start; PBS looks after ten minutes
     cluster.wait_for_state(job, "F")
 
 
