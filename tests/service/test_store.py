@@ -141,6 +141,29 @@ def test_jobs_by_condition(store, condition, found):
     assert ids(store.jobs(**{**every, **condition})) == found
 
 
+def test_the_mate_that_ended_last(store):
+    named = {"named": named_mate("eureka", "p", "17")}
+    add(
+        store,
+        [
+            job(1, S.COMPLETED, ended_at=300, **named),
+            job(2, S.FAILED, ended_at=500, **named),
+            job(3, S.CANCELLED, ended_at=400, named=named_mate("eureka", "p", "18")),
+            job(4, S.RUNNING, **named),
+            job(5, S.FAILED, ended_at=600, named=named_mate("other", "p", "17")),
+            job(6, S.FAILED, ended_at=700, **{**named, "owner": "bob"}),
+        ],
+    )
+    assert store.ended_mate("eureka", "alice", "p", None).id == 2
+    assert store.ended_mate("eureka", "alice", None, "18").id == 3
+    assert store.ended_mate("eureka", "alice", "p", "18").id == 2
+    assert store.ended_mate("other", "alice", "p", None).id == 5
+    assert store.ended_mate("eureka", "bob", "p", None).id == 6
+    assert store.ended_mate("eureka", "alice", "q", None) is None
+    assert store.ended_mate("eureka", "alice", None, "p") is None
+    assert store.ended_mate("eureka", "alice", None, None) is None
+
+
 @pytest.mark.parametrize(
     ("after", "jobs", "kinds", "limit", "found"),
     [
@@ -160,6 +183,13 @@ def test_the_last_records_of_the_audit(store):
         for at in (3, 1, 2):
             store.add_audit(audit(at))
     assert store.audit(2) == [audit(1), audit(2)]
+
+
+def test_single_values(store):
+    for value in ("3600", "-3600"):
+        with store.transaction():
+            store.set_meta("shift", value)
+        assert store.meta("shift") == value
 
 
 # Transactions
@@ -210,3 +240,45 @@ def test_a_job_that_still_has_something_to_tell_is_found_and_not_retired(store, 
     assert retire(store, 100) == 2 - waits
     plan = store._connection.execute(f"EXPLAIN QUERY PLAN {TELLING_JOBS}").fetchall()
     assert "USING INDEX jobs_telling" in str(plan), "a start does not read all jobs that have ended"
+
+
+def test_retiring_a_job_deletes_everything_of_it(store):
+    paired = {"named": named_mate("eureka", mate="17")}
+    old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)
+    add(store, [old, new, active], [event(n, job=n, at=20) for n in (1, 2, 3)])
+    with store.transaction():
+        store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])
+        for number in (1, 2, 3):
+            store.save_reply("alice", f"r{number}", "SubmitJob", number, "")
+    assert retire(store, 100) == 1
+    assert [store.job(number) for number in (1, 2, 3)] == [None, new, active]
+    assert [store.script(number) for number in (1, 2, 3)] == [None, SCRIPT, SCRIPT]
+    assert [record.job for record in store.events(0, [], [], 10)] == [2, 3]
+    assert [store.reply("alice", f"r{n}") is None for n in (1, 2, 3)] == [True, False, False]
+    assert store.answers() == []
+    assert retire(store, 100) == 0
+
+
+def test_an_answer_stays_as_long_as_any_job_here_names_its_caller(store):
+    paired = {"named": named_mate("eureka", mate="17")}
+    add(store, [job(1, S.CANCELLED, ended_at=5, **paired), job(2, **paired)], [event(1, job=1)])
+    with store.transaction():
+        store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])
+    assert retire(store, 100) == 1
+    assert len(store.answers()) == 1
+    with store.transaction():
+        store.save_jobs([job(2, S.COMPLETED, ended_at=6, **paired)])
+    assert retire(store, 100) == 1
+    assert store.answers() == []
+
+
+def test_answers_about_no_job_go_with_the_events_before_them(store):
+    for number in (1, 2):
+        with store.transaction():
+            store.add_events([event(number, at=10 * number)])
+            store.save_answer("eureka", f"{number}", "x", "MateStarted", [False])
+            store.save_reply("alice", f"r{number}", "CancelJob", 99, "JOB_NOT_FOUND")
+    retire(store, 15)
+    assert [caller for _, caller, *_ in store.answers()] == ["2"]
+    assert store.reply("alice", "r1") is None
+    assert store.reply("alice", "r2") is not None

@@ -270,7 +270,7 @@ STEPS = [
 ]  # fmt: skip
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=40, stateful_step_count=15)
+TestStore.settings = settings(max_examples=20, stateful_step_count=15)
 
 
 @pytest.mark.soak
