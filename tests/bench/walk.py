@@ -26,6 +26,7 @@ from cosched.service.api.operations import Operations
 from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
+from cosched.service.kernels import load_kernels
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.linking import Coupled
@@ -130,7 +131,8 @@ WALKS = {
 
 
 def walks() -> dict[str, Walk]:
-    """Return both, by name."""
+    """Return both, by name. As in a service, kernels are loaded before; else calls of the dispatcher would count."""
+    load_kernels()
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder), 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
         walked = {name: asyncio.run(walk(world.nodes["a"])) for name, walk in WALKS.items()}

@@ -171,7 +171,8 @@ class Records:
         known = self.core.jobs.get(job)
         group = known.group if known is not None else None
         of_pair = group is not None and group.is_pair
-        if not self._repeats(effect) and story.is_told(effect, self._why_yielded.get(job), of_pair=of_pair):
+        repeats = effect.what in REPEATED and self._repeats(effect)
+        if not repeats and story.is_told(effect, self._why_yielded.get(job), of_pair=of_pair):
             detail = effect.stored()
             if group is not None and not group.is_pair and effect.what is not What.LINKED:  # which tells it by itself
                 detail = {"group": group.name, **detail}
@@ -193,9 +194,6 @@ class Records:
 
     def _repeats(self, effect: Record) -> bool:
         """Return whether the job has told just that: a peer may have it ask again, and hold on, without end."""
-        if effect.what not in REPEATED:
-            self._told_last.pop(effect.job, None)
-            return False
         told, said = self._told_last.setdefault(effect.job, {}), (effect.why, effect.detail | {"generation": 0})
         if told.get(effect.what) == said:
             return True
@@ -203,6 +201,8 @@ class Records:
         return False
 
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
+        if effect.what not in REPEATED:
+            self._told_last.pop(effect.job, None)
         linked = effect.what is What.LINKED
         reason = story.reason(effect)
         if linked and record.job.state is JobState.HOLDING:
