@@ -43,14 +43,16 @@ class BatchDomain:
 
     def start(self, job: JobId, now: int) -> Allocation:
         row = self.row[job]
-        self._take_late(row)
+        if self.late:
+            self._take_late(row)
         self.holds.end(row, now, HoldEnd.STARTED)
         self.cluster.start(row, now)
         return self.cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         row = self.row[job]
-        self._take_late(row)
+        if self.late:
+            self._take_late(row)
         self.holds.begin(row, now)
         self.cluster.hold(row, now, until)
 
@@ -59,7 +61,7 @@ class BatchDomain:
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         row = self.row[job]
-        since = self._take_late(row)
+        since = self._take_late(row) if self.late else None
         if self.holds.end(row, now, HoldEnd.RELEASED):  # it asked again after one
             self.cluster.interrupt()  # its nodes are there for those before it, too
         self.yields.note(row, now)
@@ -68,11 +70,11 @@ class BatchDomain:
             self.cluster.count_as_of(since, now)
 
     def _take_late(self, row: int) -> int | None:
-        """The answer about a ready job has come; return since when it is late, if its iteration was given up meanwhile.
+        """Note that a ready job has its answer; return since when it is late, if its iteration was given up meanwhile.
 
         If nothing has changed since, and it yields, yields and releases from then on count as of now (`OpenIteration`).
         """
-        since = self.late.pop(row, None) if self.late else None
+        since = self.late.pop(row, None)
         if since is None:
             return None
         has_changed = self.cluster.changed

@@ -64,14 +64,14 @@ class WatchedFluid(Watched):
             self.seen["at slot"] += self._now == self.slots.pop(record.job)
 
     def _check_size(self, job: str) -> None:
-        trace = self._job(job)
+        trace = self._jobs[self._row[job]]
         assert trace.columns.least <= self.sizes[job] <= trace.nodes
 
     def _check_nodes(self) -> None:
         """What is held is the least of those that hold."""
         super()._check_nodes()
         holding = [id for id, job in self._core.jobs.items() if job.state is JobState.HOLDING]
-        assert self._core.ledger.held_nodes == sum(self._job(id).columns.least for id in holding)
+        assert self._core.ledger.held_nodes == sum(self._jobs[self._row[id]].columns.least for id in holding)
         self.seen["holds"] += bool(holding)
 
 

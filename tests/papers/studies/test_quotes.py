@@ -70,7 +70,7 @@ def test_nothing_is_stated_twice(study):
 
 @pytest.mark.parametrize("study", FULL)
 def test_the_page_of_the_repository_is_of_a_full_run(study):
-    text = (STUDIES / study / "PAPER.md").read_text()
+    text = (STUDIES / f"{study}/PAPER.md").read_text()
     assert FULL[study] in text
     assert "Not for conclusions" not in text
     assert "| no result |" not in text
