@@ -28,6 +28,19 @@ other_owners = "nobody"
 """  # of an administrators' service that lets a user's own one in
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds of one command; a safety net
+SITE = """
+[domain]
+name = "eureka"
+socket = "eureka.sock"
+state = "state.db"
+
+[coscheduling]
+scheme = "yield"
+
+[manager]
+kind = "local"
+slots = 4
+"""  # an administrators' service
 COSCHEDULING = ("release_interval", "max_held_fraction", "max_yields")  # other settings are in [manager]
 _UNPACKED = Path(__file__).parents[2] / ".venv/sshd/usr/sbin"  # by make tools
 _SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:{_UNPACKED}")

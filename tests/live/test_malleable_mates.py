@@ -51,6 +51,11 @@ class World:
         script = script_that_waits(self.pair.folder, self.end)
         return client.submit(script, nodes=2, time_limit=600, pair="p").id
 
+    def pair_beside_one_that_never_adapts(self, a: Client, b: Client) -> list[str]:
+        self.adapt.unlink()
+        script = script_that_waits(self.pair.folder, self.end)
+        return [client.submit(script, nodes=nodes, time_limit=600, pair="p").id for client, nodes in ((a, 2), (b, 1))]
+
     def _files(self, name: str) -> list[str]:
         return [str(self.end), str(self.adapt)] if name == "mate" else [str(self.end) + name, str(self.adapt)]
 
@@ -134,9 +139,7 @@ def test_case_7_nobody_starts_before_a_job_that_never_adapts_is_gone(make_pair):
     world = World(pair.start())
     with pair.a.client() as a, pair.b.client() as b:
         first = world.fills_the_machine(a)
-        world.adapt.unlink()
-        here = a.submit(script_that_waits(pair.folder, world.end), nodes=2, time_limit=600, pair="p").id
-        there = b.submit(script_that_waits(pair.folder, world.end), nodes=1, time_limit=600, pair="p").id
+        here, there = world.pair_beside_one_that_never_adapts(a, b)
         wait_until(lambda: state(b, there) == "holding", "it holds for its mate")
         wait_until(lambda: "goes on waiting" in pair.a.run("show", first).stdout, "the first one is asked twice")
         assert (state(a, here), state(b, there)) == ("queued", "holding")
@@ -160,9 +163,7 @@ def test_case_7_a_job_that_never_adapts_is_ended_and_the_pair_starts_when_it_is_
     world = World(pair.start())
     with pair.a.client() as a, pair.b.client() as b:
         first = world.fills_the_machine(a)
-        world.adapt.unlink()
-        here = a.submit(script_that_waits(pair.folder, world.end), nodes=2, time_limit=600, pair="p").id
-        there = b.submit(script_that_waits(pair.folder, world.end), nodes=1, time_limit=600, pair="p").id
+        here, there = world.pair_beside_one_that_never_adapts(a, b)
         wait_until(lambda: len(noted(pair.folder)) == 2, "both start when it is gone")
         assert (state(a, first), state(a, here), state(b, there)) == ("cancelled", "running", "running")
         world.end_all()

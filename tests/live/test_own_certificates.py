@@ -7,25 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.own import BIN, Account
+from tests.live.own import BIN, SITE, Account
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.soak  # certificates are tried in test_tls_pair, own services in test_own_services
-SITE = """
-[domain]
-name = "eureka"
-socket = "eureka.sock"
-listen = "127.0.0.1:{eureka}"
-state = "state.db"
-
-[coscheduling]
-scheme = "yield"
-
-[manager]
-kind = "local"
-slots = 4
-"""
 SECURED = """
 [tls]
 ca = "{files}/ca.pem"
@@ -40,6 +26,10 @@ owners = {{ {user} = "{user}" }}
 other_owners = "nobody"
 """
 OWN = "ann-intrepid"
+
+
+def listening(config: str, port: int) -> str:
+    return config.replace("[domain]\n", f'[domain]\nlisten = "127.0.0.1:{port}"\n')
 
 
 def secured(files: Path, name: str, peer: str, port: int) -> str:
@@ -64,7 +54,7 @@ def site(short_path: Path, ports: dict[str, int]) -> Iterator[Account]:
     files = short_path / "authority"
     issue(there, files, "eureka", OWN, "ann --user")
     config, log = there.folder / "eureka.toml", there.folder / "log"
-    config.write_text(SITE.format_map(ports) + secured(files, "eureka", OWN, ports[OWN]))
+    config.write_text(listening(SITE, ports["eureka"]) + secured(files, "eureka", OWN, ports[OWN]))
     with log.open("wb") as output:
         service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
     try:
@@ -83,7 +73,7 @@ def here(short_path: Path, ports: dict[str, int]) -> Iterator[Account]:
     account("up", "--name", OWN, "--manager", "local")
     account("down")
     config = account.state / "service.toml"
-    config.write_text(config.read_text().replace("[domain]\n", f'[domain]\nlisten = "127.0.0.1:{ports[OWN]}"\n'))
+    config.write_text(listening(config.read_text(), ports[OWN]))
     yield account
     account.run("down")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.own_service import OwnService
-from tests.live.own import ADMITS, BIN, Account, Sshd
+from tests.live.own import ADMITS, BIN, SITE, Account, Sshd
 from tests.waiting import wait_until
 
 
@@ -121,21 +121,6 @@ def test_a_service_without_jobs_ends_by_itself_and_the_next_command_starts_it(sh
         assert again.stderr == ""
     finally:
         here.run("down")
-
-
-SITE = """
-[domain]
-name = "eureka"
-socket = "eureka.sock"
-state = "state.db"
-
-[coscheduling]
-scheme = "yield"
-
-[manager]
-kind = "local"
-slots = 4
-"""
 
 
 @pytest.fixture

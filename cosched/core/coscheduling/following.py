@@ -9,6 +9,7 @@ The run that the rules have ended is over when the job has ended, or is queued a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cosched.core.coscheduling.ledger import CONTINUE, Ledger, PairedJob, membership
@@ -111,8 +112,7 @@ class Following:
             return self._ask_later(job, peer, asked, now, self.ledger.settings.retry_interval)
         self.holding.pop((job.id, peer), None)
         followed = [] if job.ending is not None else self._follow(job, peer, answer, now)
-        heard = self._acknowledge(job, peer)
-        return [*heard[:-1], *followed, *heard[-1:]]  # the story tells first that it has heard
+        return self._acknowledge(job, peer, followed)
 
     def _may_be_starting(self, job: PairedJob, peer: Domain, now: int) -> bool:
         """Return whether a member with nodes may just be starting with this job, and await an answer."""
@@ -150,13 +150,14 @@ class Following:
         job.ending, job.again = why, again
         return [*self.ledger.note(job, What.RUN_ENDS, why, peer=peer), EndRun(job.id, why, again)]
 
-    def _acknowledge(self, job: PairedJob, peer: Domain) -> list[Effect]:
-        """It is on record what follows from a hint."""
+    def _acknowledge(self, job: PairedJob, peer: Domain, followed: Sequence[Effect] = ()) -> list[Effect]:
+        """Acknowledge a hint, since what has followed from it is on record; the story tells of the hint first."""
         if (request := self.hints.pop((job.id, peer), None)) is None:
-            return []
+            return [*followed]
         group = membership(job)
         group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
-        return [*self.ledger.note(job, What.HEARS_OF_MATE, peer=peer), Answer(peer, request, MemberTold(True))]
+        told = self.ledger.note(job, What.HEARS_OF_MATE, peer=peer)
+        return [*told, *followed, Answer(peer, request, MemberTold(True))]
 
     def acknowledge_all(self, job: PairedJob) -> list[Effect]:
         """Nothing follows for this run, or none is left."""

@@ -75,10 +75,11 @@ class Names:
                 raise ValueError(f"job {job}: it is to end with a job on {peer}, and names none there")
         taken, before = self._called(named, owner)
         domain, others = self.ledger.domain, named.others
-        if not named.is_pair and (domain in others or len(set(others)) < len(others)):
-            raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
-        if not named.is_pair and not 0 < len(others) < MAX_MEMBERS:
-            raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(others) + 1}")
+        if not named.is_pair:
+            if domain in others or len(set(others)) < len(others):
+                raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
+            if not 0 < len(others) < MAX_MEMBERS:
+                raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(others) + 1}")
         if taken not in (None, job):
             its = f"job {job}: its pair is that of job {taken} already"
             raise ValueError(its if named.is_pair else f"group {named.name}: job {taken} is its member here already")

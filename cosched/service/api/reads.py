@@ -7,19 +7,18 @@ number of rows. Each caller reads once at a time, so that large requests do not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 from cosched.core.job import JobState
 from cosched.service.domain.charges import Cost
-from cosched.service.store import EventRecord, JobRecord, Reader
+from cosched.service.store import EventRecord, JobRecord, Reader, Sample
 from cosched.service.store.reading import RANGE
 
-P = ParamSpec("P")
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs to look through or write before other work gets its turn
@@ -32,15 +31,6 @@ class Usage:
 
     jobs: set[int] = field(default_factory=set)
     cost: Cost = field(default_factory=Cost)
-
-
-def _in_thread(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate[Reads, P], Awaitable[T]]:
-    """Return a method of `Reads` that reads so."""
-
-    def ask(self: Reads, /, *arguments: P.args, **options: P.kwargs) -> Awaitable[T]:
-        return self._run(partial(read, self._reader, *arguments, **options))
-
-    return ask
 
 
 class Reads:
@@ -72,9 +62,9 @@ class Reads:
 
     # While a caller is reading; all of them raise StoreError
 
-    job = _in_thread(Reader.job)
-    first_sequence, last_sequence = _in_thread(Reader.first_sequence), _in_thread(Reader.last_sequence)
-    samples, ended_since = _in_thread(Reader.samples), _in_thread(Reader.ended_since)
+    async def job(self, id: int) -> JobRecord | None:
+        """Return the job with this id."""
+        return await self._run(partial(self._reader.job, id))
 
     async def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, most: int,
@@ -89,6 +79,14 @@ class Reads:
             found += batch
         return found
 
+    async def first_sequence(self) -> int:
+        """Return the number from which on no event has been deleted."""
+        return await self._run(self._reader.first_sequence)
+
+    async def last_sequence(self) -> int:
+        """Return the number of the last recorded event."""
+        return await self._run(self._reader.last_sequence)
+
     async def events(
         self, after: int, jobs: Sequence[int], kinds: Sequence[int]
     ) -> tuple[list[EventRecord], int | None]:
@@ -98,6 +96,10 @@ class Reads:
         """
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
 
+    async def samples(self, since: int) -> list[Sample]:
+        """Return what nodes and jobs did since then, in order."""
+        return await self._run(partial(self._reader.samples, since))
+
     async def events_since(self, since: int, kinds: Sequence[int]) -> list[EventRecord]:
         """Return the events of these kinds since that instant, the last one first."""
         found: list[EventRecord] = []
@@ -106,6 +108,10 @@ class Reads:
             batch, before = await self._run(partial(self._reader.events_before, before, kinds, since))
             found += batch
         return found
+
+    async def ended_since(self, since: int, most: int) -> list[JobRecord]:
+        """Return jobs with mates that have ended since then, at most `most`, the last one first."""
+        return await self._run(partial(self._reader.ended_since, since, most))
 
     async def stories(self, jobs: Sequence[int], kinds: Sequence[int] = (), most: int = BATCH) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `most`, in order; of these kinds, none: of all."""

@@ -286,7 +286,7 @@ class Gathering:
 
     def _stop(self, job: PairedJob, why: Why, detail: Detail, now: int) -> list[Effect]:
         """A member will not run, or the given instant has passed: the job waits for what its owner does, or ends."""
-        if membership(job).or_alone:  # only an instant stops it
+        if membership(job).or_alone:  # a lost member stops no such job
             return self.allocations.start(job, now, why, **detail)
         waits = self.allocations.wait(job, now, why, Scheme.YIELD, **detail)
         return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
