@@ -27,6 +27,12 @@ class Callee(Protocol):
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
         """Tell that domain what it is to hear, or do, by now."""
 
+    def chance(self, domain: Domain, job: int) -> int:
+        """Return whether a job could start now in that domain, whose scheduler is a batch one: `answers.chance`.
+
+        The job is known by its row in the domain's workload.
+        """
+
 
 class Link:
     """Carries calls between those that have joined it."""
@@ -53,6 +59,10 @@ class Link:
         if has_changed(asked.request, reply):
             self.changed[peer] = None
         return reply
+
+    def chance(self, domain: Domain, job: int) -> int:
+        """See `Callee`."""
+        return self._callees[domain].chance(domain, job)
 
     def tell(self, domain: Domain, told: Untold) -> None:
         """Have that domain hear this at this instant."""

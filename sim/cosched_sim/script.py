@@ -230,8 +230,11 @@ class Script(Protocol):
     """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script.
 
     `joining`: jobs without mates, by their domains and rows there, that may take the places of others. `replaced`: the
-    events by which some have done so.
+    events by which some have done so. `is_empty`: nothing is scripted, nor was for other domains than those that are
+    left here (`of`).
     """
+
+    is_empty: bool
 
     @property
     def joining(self) -> Collection[tuple[Domain, int]]:
@@ -255,6 +258,7 @@ class NoScript:
     """A script without events."""
 
     joining = replaced = ()
+    is_empty = True
 
     def next(self) -> int:
         """Return NEVER."""

@@ -48,6 +48,7 @@ class WhatIf:
     def __init__(self, script: Sequence[ScriptedEvent]) -> None:
         self._events = sorted(script, key=lambda event: event.time)
         self._done = 0
+        self.is_empty = not script
         self.in_vain: list[ScriptedEvent] = []
         self.replaced: list[ScriptedEvent] = []
         self.joining = [(event.domain, event.new) for event in script if event.action is Action.REPLACE]
@@ -56,7 +57,7 @@ class WhatIf:
         """Return the script of the events of these domains; what it notes is noted here, too."""
         places = sorted(chain.from_iterable(self._places.get(domain, ()) for domain in domains))
         part = WhatIf([self._events[place] for place in places])
-        part.in_vain, part.replaced = self.in_vain, self.replaced
+        part.in_vain, part.replaced, part.is_empty = self.in_vain, self.replaced, self.is_empty
         return part
 
     @cached_property

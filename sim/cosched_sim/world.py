@@ -45,13 +45,15 @@ from cosched.core.protocol import (
     TellMember,
 )
 from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.kernels import answers
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.timers import TimerQueue
 from cosched_sim.batch_domain import MeetingDomain
 from cosched_sim.domain_setup import DomainSetup, batch_domain, check_slots, filled_tables
 from cosched_sim.holds_and_yields import HoldEnd
 from cosched_sim.link import Link, Untold
-from cosched_sim.questions import SkippableQuestions
+from cosched_sim.questions import Questions, skippable
 from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story, told_of_call
 from cosched_sim.workload.pairing import Pairing
@@ -102,11 +104,12 @@ class World:
         for name in self.index:
             self.link.join(name, self)
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
-        self._questions = SkippableQuestions(self.tables)
+        may_skip = story is None and self.script.is_empty
+        self._questions = Questions(
+            skippable(domains, pairing) if may_skip else {}, self.link.chance if elsewhere else self.chance
+        )
+        self._chance = direct(answers.chance)
         self._link_pairs(domains)
-        if story is None and not elsewhere and not self._scripted:
-            settings = [(domain.cluster, domain.coscheduling) for domain in self.domains]
-            self._questions.leave_out(settings, self.first, pairing)
 
     # What happens to paired jobs
 
@@ -120,7 +123,7 @@ class World:
 
     def ready(self, domain: int, row: int) -> None:
         """Note that a job is ready: afterwards it runs, holds or is passed over, or a peer is to be asked again."""
-        if row in self._questions.others and self._questions.in_vain(row):
+        if self._questions and self._questions.in_vain((self.domains[domain].name, row - self.first[domain])):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
@@ -286,6 +289,10 @@ class World:
         """Answer a call from elsewhere."""
         self.now = now
         return self._ask(asked.peer, self.index[domain], asked.request)
+
+    def chance(self, domain: Domain, job: int) -> int:
+        """See `link.Callee`."""
+        return self._chance(self.tables, *self._place(domain, job))
 
     def deliver(self) -> None:
         """Have domains hear what they are to hear at this instant."""

@@ -1,16 +1,17 @@
-"""Questions that a simulation leaves out change nothing."""
+"""Questions that a simulation leaves out change nothing, whoever plays its domains."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.questions import SkippableQuestions
+from cosched_sim.questions import Questions
 from cosched_sim.workload.generate import generate
 from cosched_sim.workload.pairing import Pairing, groups_at_random
-from tests.sim.federated import simulated
+from tests.sim.federated import played
+from tests.sim.noting import noting
 from tests.sim.test_groups import setup
 
 
@@ -25,22 +26,12 @@ def federation(schemes: list[Scheme]) -> tuple[list[DomainSetup], Pairing]:
     return domains, groups_at_random(works, "0.5", range(2, 4), 1)
 
 
+@pytest.mark.parametrize("cores", ["", "A", "BC", "ABC"])
 @pytest.mark.parametrize("schemes", [[Scheme.YIELD] * 3, [Scheme.YIELD, Scheme.HOLD, Scheme.YIELD]])
-def test_leaving_them_out_changes_nothing(monkeypatch, schemes):
+def test_leaving_them_out_changes_nothing(monkeypatch, schemes, cores: Collection[str]):
     case = federation(schemes)
-    left_out: list[bool] = []
-    monkeypatch.setattr(SkippableQuestions, "in_vain", noting(SkippableQuestions.in_vain, left_out))
-    found = simulated(*case)
+    left_out = noting(monkeypatch)
+    found = played(*case, cores)
     assert sum(left_out) > 20
-    monkeypatch.setattr(SkippableQuestions, "in_vain", lambda *_: False)
-    assert simulated(*case) == found
-
-
-def noting(
-    answer: Callable[[SkippableQuestions, int], bool], answers: list[bool]
-) -> Callable[[SkippableQuestions, int], bool]:
-    def noted(questions: SkippableQuestions, row: int) -> bool:
-        answers.append(answer(questions, row))
-        return answers[-1]
-
-    return noted
+    monkeypatch.setattr(Questions, "in_vain", lambda *_: False)
+    assert played(*case, cores) == found

@@ -17,6 +17,9 @@ from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start,
 from cosched.core.events import Answered, Asked, Event, Finished, Linked, Ready, Requeued, Submitted, Unlinked
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import NO_MATE, Domain, EndedBy, JobId, Named, Reply, TellMember
+from cosched.core.scheduling.batch.kernels.answers import HAS_NODES, NO_ROOM, chance
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
@@ -27,6 +30,7 @@ from cosched_sim.federation.mates_only import MatesOnly
 from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns
 from cosched_sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched_sim.link import Link, Untold
+from cosched_sim.questions import Questions
 from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import RESIZED, Starts, Story, told_of_call
 from cosched_sim.workload.allocations import Runs
@@ -46,15 +50,17 @@ class CorePlayer:
         story: Story | None = None,
         script: Script | None = None,
         off: Collection[Domain] = (),
+        questions: Questions | None = None,
     ) -> None:
-        """`off`: other domains that do not coschedule."""
+        """`off`: other domains that do not coschedule. `questions`: those that are left out."""
         self.domains = (name,)
         self.holds, self.yields = HoldLog(), YieldLog()
         self._name = name
         self._story = story
         self._core = Coscheduler(name, scheduler.nodes, coscheduling)
         self.scheduler = scheduler
-        self._policy = MatesOnly(self._core, scheduler)
+        self._policy = MatesOnly(self._core, scheduler, self._asks_in_vain)
+        self._questions = questions
         self._jobs, self._off = jobs, frozenset(off)
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
@@ -70,7 +76,7 @@ class CorePlayer:
         self._ended: dict[JobId, int] = {}  # when
         self._timers = self._policy.timers
         self._releases = 0
-        self._link = link
+        self._link, self._chance = link, direct(chance)
         link.join(name, self)
         self._now = 0
         self._timers_fired = False
@@ -182,7 +188,24 @@ class CorePlayer:
             self._do_all(changes)
             self._deliver()
 
+    def _asks_in_vain(self, job: JobId) -> bool:
+        """Return whether a ready job need not ask; it yields."""
+        row = self._row[job]
+        if not self._questions or not self._questions.in_vain((self._name, row)):
+            return False
+        self.yields.note(row, self._now)
+        return True
+
     # Events in, changes out
+
+    def chance(self, domain: Domain, job: int) -> int:  # noqa: ARG002
+        known, scheduler = self._core.jobs.get(self._jobs[job].name), self.scheduler
+        if known is None:
+            return NO_ROOM
+        if known.id not in scheduler:
+            return HAS_NODES
+        assert isinstance(scheduler, OpenCluster)
+        return self._chance(scheduler.rows.tables, 0, scheduler.rows.row[known.id])
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
         """Answer a peer's call, as a service does."""

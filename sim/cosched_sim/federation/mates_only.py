@@ -6,6 +6,8 @@ more time than all else where few jobs have mates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Start
@@ -19,8 +21,12 @@ from cosched.core.scheduling.scheduler import OpenScheduler
 class MatesOnly(PolicyDomain):
     """One domain. Jobs without mates need not be `Submitted` to it if only its scheduler does anything to them."""
 
-    def __init__(self, coscheduler: Coscheduler, scheduler: OpenScheduler) -> None:
+    def __init__(
+        self, coscheduler: Coscheduler, scheduler: OpenScheduler, asks_in_vain: Callable[[JobId], bool]
+    ) -> None:
+        """`asks_in_vain`: whether a ready job yields without asking, which it does then."""
         super().__init__(coscheduler, scheduler)
+        self._asks_in_vain = asks_in_vain
         self._began: dict[JobId, int] = {}  # when each running job that the rules do not know has begun its last run
 
     def began(self, job: JobId) -> int:
@@ -37,8 +43,13 @@ class MatesOnly(PolicyDomain):
     def _given(
         self, ready: Ready | MayBeEarlier | None, now: int, changes: list[Change]
     ) -> Ready | MayBeEarlier | None:
-        while type(ready) is Ready and ready.job not in self.coscheduler.jobs:
-            self._start_alone(ready.job, now, changes)
+        while type(ready) is Ready:
+            if ready.job not in self.coscheduler.jobs:
+                self._start_alone(ready.job, now, changes)
+            elif self._asks_in_vain(ready.job):
+                self.yield_again(ready.job, now)
+            else:
+                break
             ready = self.scheduler.next(now)
         return super()._given(ready, now, changes)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.easy import use_extra
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, would_start
@@ -15,6 +13,7 @@ from cosched.core.scheduling.primitives.profile import take
 from cosched.core.scheduling.primitives.tables import NEVER, Tables
 
 PENDING, QUEUED, READY, HOLDING = map(int, (JobState.PENDING, JobState.QUEUED, JobState.READY, JobState.HOLDING))
+NO_ROOM, ROOM, HOLDS, HAS_NODES = range(4)  # chances of a job
 
 
 @kernel
@@ -78,23 +77,14 @@ def try_ready(tab: Tables, d: int, row: int, now: int) -> bool:
 
 
 @kernel
-def asks_in_vain(tab: Tables, others: Any, in_group: bool) -> bool:
-    """Whether it is plain that not all of the `others` can start: their domains and rows, shape (n, 2).
-
-    One of them is not submitted, or queues and has no room whatever the order. None runs or has ended: its answer would
-    be another. Neither does the mate of a pair hold.
-    """
-    in_vain = False
-    for i in range(len(others)):
-        row = others[i, 1]
-        state = tab.jobs[row].state
-        if state == PENDING:
-            in_vain = True
-        elif state == QUEUED:
-            in_vain = in_vain or place(tab, others[i, 0], tab.jobs[row].nodes) == NONE
-        elif state != HOLDING or not in_group:
-            return False
-    return in_vain
+def chance(tab: Tables, d: int, row: int) -> int:
+    """Whether a job could start now, whatever the order: NO_ROOM, or not submitted; ROOM; HOLDS; HAS_NODES, or had."""
+    state = tab.jobs[row].state
+    if state == PENDING:
+        return NO_ROOM
+    if state == QUEUED:
+        return NO_ROOM if place(tab, d, tab.jobs[row].nodes) == NONE else ROOM
+    return HOLDS if state == HOLDING else HAS_NODES
 
 
 @kernel
