@@ -18,6 +18,7 @@ from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
@@ -48,6 +49,9 @@ class FluidCluster(SchedulerBase):
         self.sizes = Sizes(self.rows, self.iteration)
         parts = self.rows, self.gathering, self.sizes, self.iteration
         self.meeting = FluidSlots(*parts) if settings.slots else None
+        self._enqueue, self._choose = direct(iteration.enqueue), direct(iteration.choose)
+        self._make_ready, self._start_one = direct(promises.make_ready), direct(promises.start_promised)
+        self._end_run = direct(progress.leave)
 
     # Jobs in and out
 
@@ -56,7 +60,7 @@ class FluidCluster(SchedulerBase):
         self.iteration.interrupt()
         row = self.rows.add(job)
         if job.state is not JobState.RUNNING:
-            iteration.enqueue(self.rows.state, row)
+            self._enqueue(self.rows.state, row)
         self.iteration.take_up(job)
         if "share" in job.kept:
             promises.take_up(self.rows.state, row, int(job.state))
@@ -93,7 +97,7 @@ class FluidCluster(SchedulerBase):
         state, records = self.rows.state, self.rows.jobs
         self.sizes.harvested += bool(records["harvests"][row])
         if records["state"][row] == JobState.RUNNING:
-            progress.leave(state, row, int(how))
+            self._end_run(state, row, int(how))
         elif records["state"][row] != JobState.QUEUED:
             promises.give_back(state, row)
             self.rows.machine["version"] += 1
@@ -131,10 +135,10 @@ class FluidCluster(SchedulerBase):
             if (served := self.gathering.served()) is not None:
                 self.gathering.end(served, now)
                 return self._ready(self.rows[served])
-            row = int(iteration.choose(state, now))
+            row = int(self._choose(state, now))
             self.sizes.note()
             if row != NONE and not self._gathers(self.rows.id(row), now):
-                promises.make_ready(state, row)
+                self._make_ready(state, row)
                 return self._ready(row)
         return None
 
@@ -170,7 +174,7 @@ class FluidCluster(SchedulerBase):
 
     def _start_promised(self, job: JobId, now: int) -> Allocation:
         with self.gathering.only_free():
-            promises.start_promised(self.rows.state, self.rows[job], now)
+            self._start_one(self.rows.state, self.rows[job], now)
         return self._note_start(job, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002

@@ -15,6 +15,7 @@ from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.base import is_sparse, room
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched_papers.fluid.kernels import progress, promises
 from cosched_papers.fluid.kernels.state import QUEUED, Fluid
@@ -39,6 +40,7 @@ class Rows:
         self._row: dict[JobId, int] = {}
         self._job: list[ClusterJob] = []  # by row, as submitted; some have left
         self._curves: dict[JobId, slice] = {}  # of jobs that have told theirs: their entries in `speeds` and `costs`
+        self._speed_of = direct(progress.speed)
         self._use(make_state(settings, room(), told(()), log=0))
 
     def _use(self, state: Fluid) -> None:
@@ -267,7 +269,7 @@ class Rows:
         return self._speed(row, int(self.jobs["ideal"][row]))
 
     def _speed(self, row: int, procs: int) -> int:
-        return int(progress.speed(self.state, row, procs))
+        return int(self._speed_of(self.state, row, procs))
 
 
 def _own(record: np.void, state: JobState) -> dict[str, Any]:

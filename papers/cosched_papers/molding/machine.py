@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.base import is_sparse, room
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.sizes import Sizes
 from cosched_papers.molding.future import Expected
 from cosched_papers.molding.jobs import By, Molded
@@ -131,6 +132,8 @@ class Machine:
 
     def __init__(self, settings: MoldingSettings, jobs: Sequence[Molded] = ()) -> None:
         self._settings = settings
+        self._open_iteration, self._choose = direct(iteration.open_iteration), direct(iteration.choose)
+        self._sort, self._take = direct(sizes.sort), direct(iteration.take)
         self._renew(jobs)
 
     def _renew(self, jobs: Sequence[Molded]) -> None:
@@ -208,20 +211,20 @@ class Machine:
         lists[[RUN_END, RUN_ROW, RUN_NODES], : len(runs)] = runs.T
         machine["now"], machine["free"] = now, free
         machine["queued"], machine["turns"], machine["running"] = len(queued), len(order), len(runs)
-        iteration.open_iteration(state, world)
+        self._open_iteration(state, world)
 
     def sorted(self, now: int) -> list[JobId]:
         """Return the queued jobs in the order in which they have their turn."""
         queued, machine = np.flatnonzero(self._queued), self._played.machine[FORKED]
         self._played.lists[FORKED, QUEUE, : len(queued)] = queued
         machine["now"], machine["queued"] = now, len(queued)
-        sizes.sort(self._played, FORKED)
+        self._sort(self._played, FORKED)
         jobs = self._jobs
         return [jobs[row].id for row in self._played.lists[FORKED, TURNS, : len(queued)].tolist()]
 
     def choose(self) -> JobId | None:
         """Return the next job that can start, as `chosen` says."""
-        row = int(iteration.choose(self._state, REAL, NONE))
+        row = int(self._choose(self._state, REAL, NONE))
         return None if row == NONE else self._jobs[row].id
 
     @property
@@ -240,7 +243,7 @@ class Machine:
 
     def take(self, job: JobId, nodes: int, end: int) -> None:
         """Note that a job has its nodes."""
-        iteration.take(self._state, REAL, self._row[job], nodes, end)
+        self._take(self._state, REAL, self._row[job], nodes, end)
 
     def take_guarantee(self, world: int = REAL) -> tuple[Molded, int] | None:
         """Return the job to which a size was guaranteed since the last time, and that size."""
