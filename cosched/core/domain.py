@@ -66,14 +66,7 @@ from cosched.core.events import (
 from cosched.core.protocol import JobId
 from cosched.core.scheduling import nonsense
 from cosched.core.scheduling.places import Places
-from cosched.core.scheduling.scheduler import (
-    WITH_NODES,
-    ElasticScheduler,
-    GroupScheduler,
-    Meeting,
-    Scheduler,
-    planning,
-)
+from cosched.core.scheduling.scheduler import WITH_NODES, ElasticScheduler, GroupScheduler, Meeting, Scheduler, planning
 from cosched.core.timers import TimerQueue
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.

@@ -13,16 +13,7 @@ from cosched.core.batch_reports import BatchReports, SlotReports
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
 from cosched.core.domain import Change, PolicyDomain
-from cosched.core.effects import (
-    Book,
-    Call,
-    CancelJob,
-    Claim,
-    Quote,
-    Start,
-    Try,
-    TryReady,
-)
+from cosched.core.effects import Book, Call, CancelJob, Claim, Quote, Start, Try, TryReady
 from cosched.core.events import (
     Answered,
     Asked,

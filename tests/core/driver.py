@@ -31,12 +31,7 @@ from cosched.core.settings import CoschedulingSettings
 
 YES, NO = True, False
 MATE_IS_K = MateJobId(Found.MATE, "k")
-ANSWER_TO = {
-    GetMateJobId: MateJobId,
-    GetMateStatus: MateStatus,
-    TryStartMate: MateTried,
-    StartJob: MateStarted,
-}
+ANSWER_TO = {GetMateJobId: MateJobId, GetMateStatus: MateStatus, TryStartMate: MateTried, StartJob: MateStarted}
 
 
 def parts(core: Coscheduler) -> list[object]:

@@ -11,17 +11,7 @@ from decimal import Decimal
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, Record, Start
-from cosched.core.events import (
-    Answered,
-    Asked,
-    CallFailed,
-    Event,
-    Finished,
-    PeerAway,
-    PeerThere,
-    Requeued,
-    Submitted,
-)
+from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, PeerAway, PeerThere, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, NO_MATE, EndedBy, Failure, Named, Request, TellMember
 from cosched.core.scheduling.plain import PlainScheduler

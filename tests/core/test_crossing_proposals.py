@@ -8,16 +8,7 @@ from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.effects import Book, Effect, EndTurn, Quote, Try, Yield
-from cosched.core.events import (
-    Booked,
-    Event,
-    MayBeEarlier,
-    Quoted,
-    Ready,
-    SlotLapsed,
-    Submitted,
-    Tried,
-)
+from cosched.core.events import Booked, Event, MayBeEarlier, Quoted, Ready, SlotLapsed, Submitted, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.settings import CoschedulingSettings

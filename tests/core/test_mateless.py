@@ -27,8 +27,7 @@ def answer(a: DomainA, question: GetMateJobId | GetMember, peer: str = "B") -> o
 
 
 @pytest.mark.parametrize(
-    ("job", "question"),
-    [(PAIR, OF_PAIR), (GROUP, OF_GROUP), (PAIR, OF_PAIR._replace(pair=None, mate="7"))],
+    ("job", "question"), [(PAIR, OF_PAIR), (GROUP, OF_GROUP), (PAIR, OF_PAIR._replace(pair=None, mate="7"))]
 )
 def test_who_asks_for_it_hears_why_there_is_no_mate_as_long_as_it_exists(job, question):
     a = DomainA()

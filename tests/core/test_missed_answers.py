@@ -4,16 +4,7 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.effects import AskAgain, Call, Hold, Timer
-from cosched.core.events import (
-    Answered,
-    CallFailed,
-    PatienceOver,
-    PeerAway,
-    PeerThere,
-    Ready,
-    RetryDue,
-    Submitted,
-)
+from cosched.core.events import Answered, CallFailed, PatienceOver, PeerAway, PeerThere, Ready, RetryDue, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,

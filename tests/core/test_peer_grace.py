@@ -8,23 +8,9 @@ import pytest
 
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, SetTimer, Start, Timer, Yield
-from cosched.core.events import (
-    GraceOver,
-    PeerAway,
-    PeerLeaves,
-    PeerThere,
-    ReleaseDue,
-    RetryDue,
-)
+from cosched.core.events import GraceOver, PeerAway, PeerLeaves, PeerThere, ReleaseDue, RetryDue
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    GetMateJobId,
-    MateStarted,
-    MateTried,
-    StartJob,
-    Status,
-    TryStartMate,
-)
+from cosched.core.protocol import GetMateJobId, MateStarted, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
 from .absence import BUSY, GONE, GRACE, LATE, SLOW, asking, known, waiting

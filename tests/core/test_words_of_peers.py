@@ -9,29 +9,8 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.effects import (
-    Answer,
-    Book,
-    Effect,
-    GiveBack,
-    Quote,
-    Start,
-    Try,
-    TryReady,
-    Unbook,
-)
-from cosched.core.events import (
-    Asked,
-    Booked,
-    Finished,
-    Linked,
-    Quoted,
-    Ready,
-    Submitted,
-    Tried,
-    TriedReady,
-    Unlinked,
-)
+from cosched.core.effects import Answer, Book, Effect, GiveBack, Quote, Start, Try, TryReady, Unbook
+from cosched.core.events import Asked, Booked, Finished, Linked, Quoted, Ready, Submitted, Tried, TriedReady, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,

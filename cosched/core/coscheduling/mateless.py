@@ -10,17 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cosched.core.coscheduling.asked_early import EarlyCallers, PairName
-from cosched.core.protocol import (
-    Domain,
-    Found,
-    GetMember,
-    JobId,
-    Lookup,
-    MateJobId,
-    MateProblem,
-    array_of,
-    named_id,
-)
+from cosched.core.protocol import Domain, Found, GetMember, JobId, Lookup, MateJobId, MateProblem, array_of, named_id
 
 
 class Mateless(NamedTuple):

@@ -29,15 +29,7 @@ from cosched.core.coscheduling.starts.proposals import lease, propose
 from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotDue, SlotLapsed
 from cosched.core.job import SlotMoves
-from cosched.core.protocol import (
-    FOREVER,
-    Domain,
-    GroupProposed,
-    ProposeGroupStart,
-    Settled,
-    SettleGroupStart,
-    Vote,
-)
+from cosched.core.protocol import FOREVER, Domain, GroupProposed, ProposeGroupStart, Settled, SettleGroupStart, Vote
 from cosched.core.story import What, Why
 
 ROUNDS = 50  # in which all others are asked; more than one or two are rare

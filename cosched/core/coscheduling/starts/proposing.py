@@ -14,14 +14,7 @@ from cosched.core.coscheduling.starts.proposals import propose
 from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.effects import Effect, SetTimer, Timer
 from cosched.core.events import Answered
-from cosched.core.protocol import (
-    Domain,
-    GroupProposed,
-    MateStatus,
-    Request,
-    SettleGroupStart,
-    Vote,
-)
+from cosched.core.protocol import Domain, GroupProposed, MateStatus, Request, SettleGroupStart, Vote
 from cosched.core.story import Detail, What, Why
 
 MOST_DOUBLINGS = 3  # of the time for which a refused job pauses

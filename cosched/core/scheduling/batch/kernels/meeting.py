@@ -29,12 +29,7 @@ from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
 from cosched.core.scheduling.primitives.occupancy import expect, occupy
 from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
-from cosched.core.scheduling.primitives.profile import (
-    begin_profile,
-    latest_hold,
-    short_from,
-    take,
-)
+from cosched.core.scheduling.primitives.profile import begin_profile, latest_hold, short_from, take
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT, NEVER, QUEUE, Tables
 
 QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
