@@ -33,97 +33,91 @@ OF_SLOTS = (Timer.SLOT, Timer.LAPSE)  # timers that fire after all others of an 
 
 
 @message
-class Start:
+class JobEffect:
+    """Something that is wanted for a job."""
+
+    job: JobId
+
+
+@message
+class Start(JobEffect):
     """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one.
 
     `allocation`: what it starts on, once its scheduler has been told (`PolicyDomain`).
     """
 
-    job: JobId
     at: float | None = None
     allocation: Allocation | None = None
 
 
 @message
-class Hold:
+class Hold(JobEffect):
     """Keep the job's nodes for it; the scheduler expects them back at `until`."""
 
-    job: JobId
     until: int
 
 
 @message
-class Yield:
+class Yield(JobEffect):
     """Take the job's nodes back, and pass it over for the rest of this instant. Its score is multiplied by `boost`.
 
     `offer`: the number of the batch system's offer that this ends, here and below; 0: it has made none.
     """
 
-    job: JobId
     boost: float
     offer: int = 0
 
 
 @message
-class Release:
+class Release(JobEffect):
     """Take a holding job's nodes back. It is queued again, as the last one for the rest of this instant."""
 
-    job: JobId
     offer: int = 0
 
 
 @message
-class AskAgain:
+class AskAgain(JobEffect):
     """A holding job is ready again on the nodes that it has. Questions about the others follow."""
-
-    job: JobId
 
 
 @message
-class Try:
+class Try(JobEffect):
     """Start the queued job if a scheduling iteration would start it now; otherwise it is wanted until `wanted_until`.
 
     The outcome is the event Tried. `start_at` (seconds since 1970): it may start at that instant, or at a later one
     that both domains agree on.
     """
 
-    job: JobId
     wanted_until: int
     start_at: float | None = None
 
 
 @message
-class Reschedule:
+class Reschedule(JobEffect):
     """Run a scheduling iteration: something about this job changed."""
-
-    job: JobId
 
 
 @message
-class PassOver:
+class PassOver(JobEffect):
     """Give an offered job back to its batch system, since others come first. It is offered again soon."""
 
-    job: JobId
     offer: int
 
 
 @message
-class HasMate:
+class HasMate(JobEffect):
     """The job has got a mate or a group, or has lost it."""
-
-    job: JobId
 
 
 @message
-class CancelJob:
+class CancelJob(JobEffect):
     """End the queued job, since a member of its group is lost, or has ended. Its end is the event Finished, later."""
 
-    job: JobId
     why: Why = Why.MEMBER_LOST
 
 
 @message
-class EndRun:
+class EndRun(JobEffect):
     """End the run of a job, as its owner's cancellation would. Its end is the event Finished, or Requeued, later.
 
     Finished tells how the run ended; in which state the job ends then is told by the rules: see PairedJob.ending.
@@ -131,98 +125,82 @@ class EndRun:
     order is repeated after a restart, so it may be about a run that is over.
     """
 
-    job: JobId
     why: Why
     again: bool = False
 
 
 @message
-class TryReady:
+class TryReady(JobEffect):
     """Make the queued job ready if a scheduling iteration would start it now. The outcome is the event TriedReady."""
 
-    job: JobId
-
 
 @message
-class GiveBack:
+class GiveBack(JobEffect):
     """Queue a job that TryReady has made ready as it was queued before; it has not yielded."""
 
-    job: JobId
-
 
 @message
-class WantUntil:
+class WantUntil(JobEffect):
     """The job is wanted until `until`: a member of its group holds nodes until then."""
 
-    job: JobId
     until: int
 
 
 @message
-class Want:
+class Want(JobEffect):
     """A mate has asked for the job: it may start before its turn. Not `wanted`: it has no such mate any more."""
 
-    job: JobId
     wanted: bool = True
 
 
 @message
-class Quote:
+class Quote(JobEffect):
     """Find the earliest instant from `not_before` on at which the queued or ready job fits in the plan.
 
     The outcome is the event Quoted. `for_peer`: a peer has asked for it.
     """
 
-    job: JobId
     not_before: int
     for_peer: bool = False
 
 
 @message
-class Book:
+class Book(JobEffect):
     """Give the job the slot `at`, instead of any that it has. The outcome is the event Booked."""
 
-    job: JobId
     at: int
     generation: int
     for_peer: bool = False
 
 
 @message
-class MoveSlot:
+class MoveSlot(JobEffect):
     """The slot that the job has may be moved so from now on."""
 
-    job: JobId
     moves: SlotMoves
 
 
 @message
-class Unbook:
+class Unbook(JobEffect):
     """Take the job's slot away, if it has one."""
-
-    job: JobId
 
 
 @message
-class Claim:
+class Claim(JobEffect):
     """Make the queued job ready, on the nodes of its slot, which has come. The outcome is the event Claimed."""
 
-    job: JobId
     for_peer: bool = False
 
 
 @message
-class EndTurn:
+class EndTurn(JobEffect):
     """The job that could be before its slot (MayBeEarlier) has its answer: the iteration goes on."""
-
-    job: JobId
 
 
 @message
-class Wanted:
+class Wanted(JobEffect):
     """The queued job could not be started for another one, which holds nodes until `until`."""
 
-    job: JobId
     until: int
 
 
@@ -262,10 +240,9 @@ class ClearTimer:
 
 
 @message
-class Record:
+class Record(JobEffect):
     """Note for the job's story: what happened and why."""
 
-    job: JobId
     what: What
     why: Why | None
     detail: Detail
