@@ -25,10 +25,8 @@ from cosched.core.events import (
     Drained,
     GraceOver,
     PatienceOver,
-    PeerAway,
     PeerDrains,
     PeerLeaves,
-    PeerThere,
     Resumed,
 )
 from cosched.core.protocol import Domain, Failure
@@ -145,14 +143,6 @@ class Asking:
         """Take up what was known of a peer before a restart. Its grace ends when it would have ended."""
         self.peers.known[peer] = presence
         return self._await(peer)
-
-    def peer_there(self, event: PeerThere, now: int) -> list[Effect]:
-        """The peer is well."""
-        return self.heard_of(event.peer, now, itself=True)
-
-    def peer_away(self, event: PeerAway, now: int) -> list[Effect]:
-        """The peer does not answer when asked whether it is well."""
-        return self.missed(event.peer, now)
 
     def peer_leaves(self, event: PeerLeaves, now: int) -> list[Effect]:
         """The peer stops."""

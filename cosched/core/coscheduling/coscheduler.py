@@ -29,6 +29,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from cosched.core import events
 from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.answers import Answers
@@ -51,46 +52,7 @@ from cosched.core.coscheduling.starts.proposing import Proposing
 from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.coscheduling.successors import Successors
-from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
 from cosched.core.effects import Effect
-from cosched.core.events import (
-    Answered,
-    Asked,
-    Booked,
-    CallFailed,
-    CheckDue,
-    Claimed,
-    Drained,
-    Event,
-    Finished,
-    GraceOver,
-    LeaseOver,
-    Linked,
-    MateHeardOf,
-    MayBeEarlier,
-    NodesLost,
-    PatienceOver,
-    PeerAway,
-    PeerDrains,
-    PeerLeaves,
-    PeerThere,
-    Quoted,
-    Ready,
-    ReleaseDue,
-    Requeued,
-    Resumed,
-    RetryDue,
-    RunsOn,
-    SlotDue,
-    SlotLapsed,
-    StartedUnasked,
-    Submitted,
-    SuccessorDue,
-    TellDue,
-    Tried,
-    TriedReady,
-    Unlinked,
-)
 from cosched.core.job import WAITING, JobState, may_become
 from cosched.core.protocol import (
     Domain,
@@ -114,6 +76,7 @@ ALL = (*WAITING, RUNNING, *ENDED)
 QUESTIONS = (GetMateJobId, GetMember, GetMateStatus)
 ALGORITHM_1 = (TryStartMate, StartJob)  # its calls that change something
 
+Transition = Callable[[PairedJob, Any, int], list[Effect]]
 Table = dict[tuple[JobState, type], Transition]
 
 
@@ -172,7 +135,7 @@ class Coscheduler:
         """What the site has configured."""
         return self.ledger.settings
 
-    def handle(self, event: Event, now: int) -> list[Effect]:
+    def handle(self, event: events.Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`. The effects are to be carried out in their order."""
         self.ledger.now = now
         kind = type(event)
@@ -197,19 +160,19 @@ class Coscheduler:
                 told = told + self.following.begins(job, now)
         return told + self.hearing.ask(job, now) if job.hinted else told
 
-    def _asked(self, event: Asked, now: int) -> list[Effect]:
+    def _asked(self, event: events.Asked, now: int) -> list[Effect]:
         """A peer's request; the job that it is about may start."""
         request = event.request
         effects = self._of_requests[type(request)](event.peer, request, now)
         job = self.jobs.get(getattr(request, "job", ""))
         return effects + self._follow(job, now) if job is not None and (self._moved or job.hinted) else effects
 
-    def _peer_there(self, event: PeerThere, now: int) -> list[Effect]:
+    def _peer_there(self, event: events.PeerThere, now: int) -> list[Effect]:
         """The peer is well: it hears what it has missed."""
-        there = self.asking.peer_there(event, now) + self.following.peer_there(event.peer)
+        there = self.asking.heard_of(event.peer, now, itself=True) + self.following.peer_there(event.peer)
         return there + self.telling.tell_peer(event.peer) if self.ledger.telling else there
 
-    def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+    def _answered(self, job: PairedJob, event: events.Answered, now: int) -> list[Effect]:
         """An answer; what it says of the peer follows. It may be about a group that the job has left."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
@@ -227,7 +190,7 @@ class Coscheduler:
         heard = self.asking.heard_of(event.peer, now) if self.ledger.settings.peer_grace else []
         return [*told, *followed, *heard] if told or heard else followed
 
-    def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+    def _failed(self, job: PairedJob, event: events.CallFailed, now: int) -> list[Effect]:
         """No answer to a call."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
@@ -249,7 +212,7 @@ class Coscheduler:
         asked = membership(job).checks.get(peer)
         return asked is request or (asked == request and job.state is not RUNNING)
 
-    def _voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+    def _voted(self, job: PairedJob, event: events.Answered, now: int) -> list[Effect]:
         """What another answers to a proposal: for a slot, or for now."""
         assert isinstance(event.request, ProposeGroupStart)
         of_slot = event.request.not_before is not None
@@ -270,13 +233,13 @@ class Coscheduler:
         left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
         return left + follow(job, event, now)
 
-    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
+    def _finished(self, job: PairedJob, event: events.Finished, now: int) -> list[Effect]:
         if not event.how.final or not may_become(job.state, event.how):
             raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
         event = self.following.finished(job, event)
         return self._leave(self.allocations.finished, job, event, now) + self.following.ends(job)
 
-    def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
+    def _requeued(self, job: PairedJob, event: events.Requeued, now: int) -> list[Effect]:
         if job.group is not None:
             job.group.started_by = ""
         ordered = job.ending is not None
@@ -286,7 +249,7 @@ class Coscheduler:
             del self._moved[job.id]
         return effects
 
-    def _runs_on(self, job: PairedJob, _: RunsOn, now: int) -> list[Effect]:
+    def _runs_on(self, job: PairedJob, _: events.RunsOn, now: int) -> list[Effect]:
         if not self.following.runs_on(job):
             return []
         noted = self.ledger.note(job, What.RUNS_ON, Why.NOT_REQUEUED)
@@ -305,8 +268,17 @@ class Coscheduler:
     def make_tables(self) -> None:
         """Make the tables, which follow from the parts."""
         self.table = self._transitions()
-        self.others = self._other_events()
-        self._of_answers = self._answers()
+        self.others = self._other_events()  # kind of event -> what happens, whatever the states of jobs
+        self._of_answers: dict[type, Transition] = {  # kind of request -> what follows from its answer
+            GetMateJobId: self.gathering.found,
+            GetMember: self.gathering.found,
+            GetMateStatus: self.gathering.told,
+            TryStartMate: self.algorithm1.tried,
+            StartJob: self.algorithm1.started,
+            ProposeGroupStart: self._voted,
+            SettleGroupStart: self.agreeing.kept,
+            GetProposal: self.promises.told,
+        }
         self._of_requests = self.incoming.requests()
         kinds = {kind for _, kind in self.table}
         self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
@@ -318,65 +290,52 @@ class Coscheduler:
         """
         allocations, gathering, agreeing, promises = self.allocations, self.gathering, self.agreeing, self.promises
         return {
-            **_rows(self.links.linked, Linked, *WAITING),
-            **_rows(self.links.unlinked, Unlinked, *WAITING),
-            **_rows(self.links.heard, MateHeardOf, *ALL),
-            **_rows(gathering.run_job, Ready, QUEUED),
-            **_rows(self._answered, Answered, *ALL),
-            **_rows(self._failed, CallFailed, *ALL),
-            **_rows(gathering.retry, RetryDue, *WAITING),
-            **_rows(self.telling.handle, TellDue, *ALL),
-            **_rows(self.asking.patience_over, PatienceOver, *WAITING),
-            **_rows(self.hearing.check, CheckDue, HOLDING),
-            **_rows(self.hearing.successor_due, SuccessorDue, *WAITING),
-            **_rows(self.following.ask_again, CheckDue, RUNNING),
-            **_rows(ignore, CheckDue, QUEUED, READY, *ENDED),
-            **_rows(self.incoming.tried, Tried, *ALL),
-            **_rows(promises.tried, TriedReady, *ALL),
-            **_rows(promises.lease_over, LeaseOver, *WAITING),
-            **_rows(promises.release, ReleaseDue, HOLDING),
-            **_rows(agreeing.may_be_earlier, MayBeEarlier, QUEUED),
-            **_rows(ForWhom(agreeing.quoted, self.reserving.quoted), Quoted, *ALL),
-            **_rows(ForWhom(agreeing.booked, self.reserving.booked), Booked, *ALL),
-            **_rows(ForWhom(agreeing.at_slot.claimed, promises.tried), Claimed, *ALL),
-            **_rows(agreeing.due, SlotDue, *WAITING),
-            **_rows(agreeing.lapsed, SlotLapsed, *WAITING),
-            **_rows(partial(self._leave, allocations.started), StartedUnasked, *WAITING),
-            **_rows(partial(self._leave, allocations.lose_nodes), NodesLost, READY, HOLDING),
-            **_rows(self._finished, Finished, *WAITING, RUNNING),
-            **_rows(self._requeued, Requeued, RUNNING),
-            **_rows(self._runs_on, RunsOn, RUNNING),
-            **_rows(ignore, RunsOn, *WAITING, *ENDED),
-            **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
-            **_rows(ignore, (RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed, SuccessorDue), RUNNING, *ENDED),
-        }
-
-    def _answers(self) -> dict[type, Transition]:
-        """Kind of request -> what follows from its answer."""
-        return {
-            GetMateJobId: self.gathering.found,
-            GetMember: self.gathering.found,
-            GetMateStatus: self.gathering.told,
-            TryStartMate: self.algorithm1.tried,
-            StartJob: self.algorithm1.started,
-            ProposeGroupStart: self._voted,
-            SettleGroupStart: self.agreeing.kept,
-            GetProposal: self.promises.told,
+            **_rows(self.links.linked, events.Linked, *WAITING),
+            **_rows(self.links.unlinked, events.Unlinked, *WAITING),
+            **_rows(self.links.heard, events.MateHeardOf, *ALL),
+            **_rows(gathering.run_job, events.Ready, QUEUED),
+            **_rows(self._answered, events.Answered, *ALL),
+            **_rows(self._failed, events.CallFailed, *ALL),
+            **_rows(gathering.retry, events.RetryDue, *WAITING),
+            **_rows(self.telling.handle, events.TellDue, *ALL),
+            **_rows(self.asking.patience_over, events.PatienceOver, *WAITING),
+            **_rows(self.hearing.check, events.CheckDue, HOLDING),
+            **_rows(self.hearing.successor_due, events.SuccessorDue, *WAITING),
+            **_rows(self.following.ask_again, events.CheckDue, RUNNING),
+            **_rows(_ignore, events.CheckDue, QUEUED, READY, *ENDED),
+            **_rows(self.incoming.tried, events.Tried, *ALL),
+            **_rows(promises.tried, events.TriedReady, *ALL),
+            **_rows(promises.lease_over, events.LeaseOver, *WAITING),
+            **_rows(promises.release, events.ReleaseDue, HOLDING),
+            **_rows(agreeing.may_be_earlier, events.MayBeEarlier, QUEUED),
+            **_rows(partial(_for_whom, agreeing.quoted, self.reserving.quoted), events.Quoted, *ALL),
+            **_rows(partial(_for_whom, agreeing.booked, self.reserving.booked), events.Booked, *ALL),
+            **_rows(partial(_for_whom, agreeing.at_slot.claimed, promises.tried), events.Claimed, *ALL),
+            **_rows(agreeing.due, events.SlotDue, *WAITING),
+            **_rows(agreeing.lapsed, events.SlotLapsed, *WAITING),
+            **_rows(partial(self._leave, allocations.started), events.StartedUnasked, *WAITING),
+            **_rows(partial(self._leave, allocations.lose_nodes), events.NodesLost, READY, HOLDING),
+            **_rows(self._finished, events.Finished, *WAITING, RUNNING),
+            **_rows(self._requeued, events.Requeued, RUNNING),
+            **_rows(self._runs_on, events.RunsOn, RUNNING),
+            **_rows(_ignore, events.RunsOn, *WAITING, *ENDED),
+            **_rows(_ignore, events.ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
+            **_rows(_ignore, (events.RetryDue, events.LeaseOver, events.PatienceOver), RUNNING, *ENDED),
+            **_rows(_ignore, (events.SlotDue, events.SlotLapsed, events.SuccessorDue), RUNNING, *ENDED),
         }
 
     def _other_events(self) -> dict[type, Callable[[Any, int], list[Effect]]]:
-        """Kind of event -> what happens, whatever the states of jobs."""
         asking = self.asking
         return {
-            Asked: self._asked,
-            Submitted: self.links.submitted,
-            PeerThere: self._peer_there,
-            PeerAway: asking.peer_away,
-            PeerLeaves: asking.peer_leaves,
-            PeerDrains: asking.peer_drains,
-            GraceOver: asking.grace_over,
-            Drained: asking.drained,
-            Resumed: asking.resumed,
+            events.Asked: self._asked,
+            events.Submitted: self.links.submitted,
+            events.PeerThere: self._peer_there,
+            events.PeerAway: lambda event, now: asking.missed(event.peer, now),
+            events.PeerLeaves: asking.peer_leaves,
+            events.PeerDrains: asking.peer_drains,
+            events.GraceOver: asking.grace_over,
+            events.Drained: asking.drained,
+            events.Resumed: asking.resumed,
         }
 
     # Retirement
@@ -390,8 +349,18 @@ class Coscheduler:
         self.incoming.trying.pop(job.id, None)
 
 
-def _illegal(job: PairedJob, event: Event, _: int) -> list[Effect]:
+def _illegal(job: PairedJob, event: events.Event, _: int) -> list[Effect]:
     raise IllegalEvent(f"{type(event).__name__} while job {job.id} is {job.state.name}")
+
+
+def _ignore(job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG001
+    """Too late: nothing happens."""
+    return []
+
+
+def _for_whom(ours: Transition, of_peer: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:
+    """Carry out an outcome that either our own proposal or a peer has asked for."""
+    return (of_peer if event.for_peer else ours)(job, event, now)
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:
