@@ -114,10 +114,8 @@ class Why(StrEnum):
 
 
 TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT, Why.ALL_BOOKED})
-NAMES = {
-    Why.ASKED_BY_PEER: "asked_by",
-    Why.MATE_WILL_NOT_RUN: "mate_status",
-}  # what of the detail such a text ends with
+# What of the detail such a text ends with.
+NAMES = {Why.ASKED_BY_PEER: "asked_by", Why.MATE_WILL_NOT_RUN: "mate_status"}
 
 
 class Detail(TypedDict, total=False):

@@ -131,12 +131,15 @@ class Allocations:
         if self.ledger.story:  # else the detail need not be made
             detail |= {"until": job.keeps_nodes_until(now), "generation": job.generation, "nodes": nodes}
             effects += self.ledger.note(job, What.HOLDS, self._reason(job, why, now), **detail)
-        effects.append(Hold(job.id, job.held_until))
+        return [*effects, Hold(job.id, job.held_until), *self._timers_of_hold(job, now)]
+
+    def _timers_of_hold(self, job: PairedJob, now: int) -> list[Effect]:
+        timers: list[Effect] = []
         if job.held_until < FOREVER:
-            effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
-        if self.ledger.settings.hold_check:
-            effects.append(SetTimer(job.id, Timer.CHECK, now + self.ledger.settings.hold_check))
-        return effects
+            timers.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        if pause := self.ledger.settings.hold_check:
+            timers.append(SetTimer(job.id, Timer.CHECK, now + pause))
+        return timers
 
     def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job yields: it gives its nodes back."""
@@ -221,15 +224,12 @@ class Allocations:
     def release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
         """The job has held for long enough."""
         if job.cannot_yield:
-            return self._hold_on(job, now)
+            job.held_until = self._release_time(job, job.generation, now)
+            noted = self.ledger.note(job, What.HOLDS_ON, until=job.held_until)
+            return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
         effects = self.end_hold(job, now)
         job.state = QUEUED
         return [*self.ledger.note(job, What.RELEASED, generation=job.generation), *effects, Release(job.id)]
-
-    def _hold_on(self, job: PairedJob, now: int) -> list[Effect]:
-        job.held_until = self._release_time(job, job.generation, now)
-        noted = self.ledger.note(job, What.HOLDS_ON, until=job.held_until)
-        return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
 
     def lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
         """The nodes of a ready or holding job are gone."""
@@ -315,9 +315,4 @@ class Allocations:
         self.ledger.held_nodes += job.nodes
         if job.held_until == FOREVER:
             job.held_until = self._release_time(job, job.generation, job.held_since)
-        timers: list[Effect] = []
-        if job.held_until < FOREVER:
-            timers.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
-        if pause := self.ledger.settings.hold_check:
-            timers.append(SetTimer(job.id, Timer.CHECK, self.ledger.now + pause))
-        return timers
+        return self._timers_of_hold(job, self.ledger.now)

@@ -57,9 +57,7 @@ class Following:
     def hears(self, job: PairedJob, peer: Domain, request: TellMember, now: int) -> list[Effect]:
         """A running job hears that the member there has changed. It asks, if that may matter; else nothing follows."""
         asked = self.changed(job, peer, now)
-        if not asked:
-            return []
-        return [*self.note_hint(job, peer, request), *asked]
+        return [*self.note_hint(job, peer, request), *asked] if asked else []
 
     def note_hint(self, job: PairedJob, peer: Domain, request: TellMember) -> list[Effect]:
         """Acknowledge the hint later; one that it supersedes counts no more."""

@@ -142,7 +142,7 @@ class Hearing:
         if not awaited:
             job.hinted = True
             return []
+        again = SetTimer(job.id, Timer.SUCCESSOR, max(lost.until for lost in awaited))
         if job.state is not HOLDING or job.group.promise is not None:
-            return [SetTimer(job.id, Timer.SUCCESSOR, max(lost.until for lost in awaited))]
-        released = self.asking.allocations.release(job, ReleaseDue(job.id), now)
-        return [*released, SetTimer(job.id, Timer.SUCCESSOR, max(lost.until for lost in awaited))]
+            return [again]
+        return [*self.asking.allocations.release(job, ReleaseDue(job.id), now), again]

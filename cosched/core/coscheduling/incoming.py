@@ -81,7 +81,7 @@ class Incoming:
         return {
             GetMateJobId: self._asked_who,
             GetMember: self._asked_who,
-            GetMateStatus: self._asked_how,
+            GetMateStatus: lambda peer, request, _: [Answer(peer, request, self.mate_status(peer, request))],
             TryStartMate: self._asked_to_change,
             StartJob: self._asked_to_change,
             ProposeGroupStart: self.promises.propose,
@@ -170,9 +170,6 @@ class Incoming:
         taken = self.gathering.replaced(job, peer, before)
         return [*taken, Answer(peer, request, answer), *self.hearing.ask(job, now)]
 
-    def _asked_how(self, peer: Domain, request: GetMateStatus, now: int) -> list[Effect]:  # noqa: ARG002
-        return [Answer(peer, request, self.mate_status(peer, request))]
-
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
         if (job := self.names.starting_with(peer, request.caller, request.job)) is None:
@@ -235,12 +232,9 @@ class Incoming:
         """Return whether the job has nodes, for no start under way; for StartJob, those of the hold that was told."""
         if job.group is not None and (job.group.proposal is not None or job.group.promise is not None):
             return False
-        if not _knows_runs(job, request):
+        if job.state not in (READY, HOLDING) or not _knows_runs(job, request):
             return False
-        if type(request) is StartJob:
-            generation = job.generation + (job.state is READY)
-            return job.state in (READY, HOLDING) and request.generation == generation
-        return job.state in (READY, HOLDING)
+        return isinstance(request, TryStartMate) or request.generation == job.generation + (job.state is READY)
 
     def tries_in_vain(self, job: JobId) -> bool:
         """Return whether the try of a job is of a run that is over, or a copy of the call has started the job since."""

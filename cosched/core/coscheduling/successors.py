@@ -56,12 +56,9 @@ class Successors:
         """A job with nodes waits for another in that place."""
         hold_until = min(each.hold_until for each in membership(job).awaited(now))
         scheme = Scheme.YIELD if hold_until <= now else None
-        waits = self.allocations.wait(job, now, Why.SUCCESSOR, scheme, **job.about(self._where(job, lost)))
+        peer = next(peer for peer, each in membership(job).lost.items() if each is lost)
+        waits = self.allocations.wait(job, now, Why.SUCCESSOR, scheme, **job.about(peer))
         return [*waits, SetTimer(job.id, Timer.SUCCESSOR, hold_until if job.state is HOLDING else lost.until)]
-
-    @staticmethod
-    def _where(job: PairedJob, lost: Lost) -> Domain:
-        return next(peer for peer, each in membership(job).lost.items() if each is lost)
 
     # Another comes
 

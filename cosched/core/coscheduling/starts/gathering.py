@@ -120,10 +120,8 @@ class Gathering:
 
     def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """How the mate stands, or the member there."""
-        group, answer = job.group, event.answer
-        assert group is not None
-        assert isinstance(answer, MateStatus)
-        return self._told(job, group, event.peer, answer, now)
+        assert isinstance(event.answer, MateStatus)
+        return self._told(job, membership(job), event.peer, event.answer, now)
 
     def _told(
         self, job: PairedJob, group: Membership, peer: Domain, what: MateStatus | MateJobId | Failure, now: int
@@ -341,10 +339,9 @@ class Gathering:
             return self.asking.noticed(job, event, now) + unanswered(job, event, now)
         if self.proposing.awaiting(job, peer, event.request) is not None:
             noticed = self.asking.noticed(job, event, now)
-            refused = event.failure in (Failure.REFUSED, Failure.UNREACHABLE)
-            return noticed + (
-                self.proposing.fail(job, "", now) if refused else self.proposing.ask_again(job, peer, now)
-            )
+            if event.failure in (Failure.REFUSED, Failure.UNREACHABLE):
+                return noticed + self.proposing.fail(job, "", now)
+            return noticed + self.proposing.ask_again(job, peer, now)
         agreement = group.agreement
         if agreement is not None and agreement.awaits(peer, event.request):
             return self.asking.noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)

@@ -134,10 +134,7 @@ class Promises:
         return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
 
     def _is_beyond_cap(self, job: PairedJob, request: ProposeGroupStart) -> bool:
-        """Return whether more would be kept than may be held.
-
-        One job may: else no group with a large job could start.
-        """
+        """Return whether more would be kept than may be held; one job may, or no group with a large one could start."""
         ledger = self.ledger
         others = ledger.booked.keys() - {job.id}
         return bool(others) and not request.slot and ledger.kept_beside(job.id) + job.nodes > ledger.cap
