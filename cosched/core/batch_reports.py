@@ -8,7 +8,7 @@ from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.starts.crossing import gives_way
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Book, Claim, Quote, Start, TryReady
-from cosched.core.events import Booked, Claimed, Event, NodesLost, Quoted, Requeued, Tried, TriedReady
+from cosched.core.events import Booked, Claimed, NodesLost, Quoted, Requeued, Tried, TriedReady
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
@@ -20,9 +20,7 @@ class BatchReports:
     """The reports to one domain; each returns what follows for others."""
 
     def __init__(self, policy: PolicyDomain, scheduler: ExternalScheduler) -> None:
-        """`scheduler`: the domain's."""
-        self._policy = policy
-        self._scheduler = scheduler
+        self._policy, self._scheduler = policy, scheduler
         self._jobs = policy.coscheduler.jobs
 
     def _state(self, job: JobId) -> JobState | None:
@@ -50,8 +48,7 @@ class BatchReports:
         if state not in (JobState.READY, JobState.HOLDING, JobState.RUNNING):
             return []
         self._scheduler.requeue(job)
-        event: Event = Requeued(job) if state is JobState.RUNNING else NodesLost(job)
-        return self._policy.handle(event, now)
+        return self._policy.handle(Requeued(job) if state is JobState.RUNNING else NodesLost(job), now)
 
     def resized(self, job: JobId, nodes: int) -> None:
         """A job has so many nodes now, or will have them if it is offered to a try."""
@@ -86,9 +83,10 @@ class BatchReports:
             return self._tried_as_member(job, offer if starts else 0, now)
         if starts and self._policy.coscheduler.incoming.tries_in_vain(job):
             return self._policy.handle(Tried(job, None), now) + self._offered_late(job, offer, now)
-        started = self._policy.follow([Start(job, at)], now) if starts else []
-        tried_event = Tried(job, self._jobs[job].allocation, at) if starts else Tried(job, None)
-        return started + self._policy.handle(tried_event, now)
+        if not starts:
+            return self._policy.handle(Tried(job, None), now)
+        started = self._policy.follow([Start(job, at)], now)
+        return started + self._policy.handle(Tried(job, self._jobs[job].allocation, at), now)
 
     def _tried_as_member(self, job: JobId, offer: int, now: int) -> list[Change]:
         if self._jobs[job].group is None:  # it has left its group meanwhile
@@ -111,9 +109,7 @@ class SlotReports:
     """What has come of orders about slots (meet.md)."""
 
     def __init__(self, policy: PolicyDomain, scheduler: ExternalScheduler) -> None:
-        """`scheduler`: the domain's."""
-        self._policy = policy
-        self._scheduler = scheduler
+        self._policy, self._scheduler = policy, scheduler
 
     def quoted(self, asked: Quote, at: int | None, now: int) -> list[Change]:
         """Return when the job could have a slot."""

@@ -253,23 +253,16 @@ class PolicyDomain:
     # Groups. A scheduler that cannot keep nodes for a member refuses; None: it tells later
 
     def _for_group(self, effect: OfGroups, now: int, left: list[Change]) -> None:
-        grouping = self._grouping
-        match effect:
-            case TryReady():
-                ready = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
-                if ready is NOT_NOW:
-                    self._tell(TriedReady(effect.job, None), now, left)
-                elif ready is not None:
-                    placed = self._placed(effect.job, nonsense.allocation("try_ready", effect.job, ready))
-                    self._tell(TriedReady(effect.job, placed), now, left)
-            case GiveBack():
-                if grouping is not None:
-                    grouping.give_back(effect.job, now)
-            case WantUntil():
-                if grouping is not None:
-                    grouping.want_until(effect.job, effect.until)
-            case _:
-                assert_never(effect)
+        grouping, job = self._grouping, effect.job
+        if isinstance(effect, TryReady):
+            ready = NOT_NOW if grouping is None else grouping.try_ready(job, now)
+            if ready is not None:
+                has = None if ready is NOT_NOW else self._placed(job, nonsense.allocation("try_ready", job, ready))
+                self._tell(TriedReady(job, has), now, left)
+        elif grouping is not None and isinstance(effect, GiveBack):
+            grouping.give_back(job, now)
+        elif grouping is not None and isinstance(effect, WantUntil):
+            grouping.want_until(job, effect.until)
 
     def is_paired(self, job: JobId) -> bool:
         """Return whether the job waits for a mate: not if it has none, or coscheduling is off."""
@@ -291,17 +284,11 @@ class PolicyDomain:
 
 def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:
     """What comes of it where no slots are given."""
-    match effect:
-        case Quote():
-            return Quoted(effect.job, None, effect.for_peer)
-        case Book():
-            return Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
-        case Claim():
-            return Claimed(effect.job, None, effect.for_peer)
-        case Want() | MoveSlot() | Unbook() | EndTurn():
-            return None
-        case _:
-            assert_never(effect)
+    if isinstance(effect, Quote):
+        return Quoted(effect.job, None, effect.for_peer)
+    if isinstance(effect, Book):
+        return Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
+    return Claimed(effect.job, None, effect.for_peer) if isinstance(effect, Claim) else None
 
 
 def _of_slot(meeting: Meeting, effect: OfSlots, now: int) -> Quoted | Booked | Claimed | None:

@@ -7,35 +7,23 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from operator import attrgetter
 
+from cosched.core import events
 from cosched.core.effects import OF_SLOTS, ClearTimer, SetTimer, Timer
-from cosched.core.events import (
-    CheckDue,
-    GraceOver,
-    LeaseOver,
-    PatienceOver,
-    ReleaseDue,
-    RetryDue,
-    SlotDue,
-    SlotLapsed,
-    SuccessorDue,
-    TellDue,
-)
 from cosched.core.protocol import FOREVER, Domain, JobId
 
-OfWait = ReleaseDue | PatienceOver | RetryDue | CheckDue | SuccessorDue
-TimerEvent = OfWait | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
+TimerEvent = events.JobEvent | events.GraceOver
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
-    Timer.RELEASE: ReleaseDue,
-    Timer.PATIENCE: PatienceOver,
-    Timer.RETRY: RetryDue,
-    Timer.TELL: TellDue,
-    Timer.GRACE: GraceOver,
-    Timer.LEASE: LeaseOver,
-    Timer.SLOT: SlotDue,
-    Timer.LAPSE: SlotLapsed,
-    Timer.CHECK: CheckDue,
-    Timer.SUCCESSOR: SuccessorDue,
+    Timer.RELEASE: events.ReleaseDue,
+    Timer.PATIENCE: events.PatienceOver,
+    Timer.RETRY: events.RetryDue,
+    Timer.TELL: events.TellDue,
+    Timer.GRACE: events.GraceOver,
+    Timer.LEASE: events.LeaseOver,
+    Timer.SLOT: events.SlotDue,
+    Timer.LAPSE: events.SlotLapsed,
+    Timer.CHECK: events.CheckDue,
+    Timer.SUCCESSOR: events.SuccessorDue,
 }
 
 _Key = tuple[Domain, JobId | Domain, Timer]

@@ -105,14 +105,12 @@ class ExternalScheduler(SchedulerBase):
         self.meeting.submit(job.id)
 
     def job(self, job: JobId) -> ClusterJob:
-        """Return all that is known of a job."""
         return self.jobs[job]
 
     def __contains__(self, job: JobId) -> bool:
         return job in self.jobs
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
-        """Note that the job has ended."""
         del self.jobs[job]
         self.meeting.leave(job)
         self._numbers.pop(job, None)
@@ -122,13 +120,11 @@ class ExternalScheduler(SchedulerBase):
         return True
 
     def rounded(self, nodes: int) -> int:
-        """Return the nodes that a job of this size takes."""
         return nodes
 
     # What becomes of them
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """Note that the job has nodes and starts."""
         self.put(job, JobState.RUNNING)
         self.meeting.start(job, now)
         return self.has_from(job, now)
@@ -143,26 +139,21 @@ class ExternalScheduler(SchedulerBase):
         return Allocation(known.nodes, start, start + known.requested if known.requested else FOREVER)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
-        """Note that the job keeps its nodes: the batch system waits."""
         self.put(job, JobState.HOLDING)
 
     def ask_again(self, job: JobId) -> None:
-        """Note that a holding job is ready again, on its nodes."""
         self.put(job, JobState.READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """Note that the job gives its nodes back."""
         self.jobs[job] = replace(self.jobs[job], state=JobState.QUEUED, passed_over=now + 1)
         self.orders.append(Yield(job, boost, self._numbers.get(job, 0)))
         self.meeting.pass_over(job)
 
     def release(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """End a hold by force."""
         self.put(job, JobState.QUEUED)
         self.orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
-        """Note that the batch system has chosen another size for a job."""
         self.jobs[job] = replace(self.jobs[job], nodes=nodes)
 
     def requeue(self, job: JobId) -> None:
@@ -221,11 +212,9 @@ class ExternalScheduler(SchedulerBase):
         """Note that it is `now`."""
 
     def next(self, now: int) -> Ready | MayBeEarlier | None:
-        """Return the next job that was offered, or that could be before its slot."""
         return self._offers.popleft() if self._offers else self.meeting.next_turn(now)
 
     def next_event(self, now: int) -> int | None:  # noqa: ARG002
-        """Return none: nothing is due here."""
         return None
 
     def reschedule(self, job: JobId | None = None) -> None:
@@ -243,7 +232,6 @@ class ExternalScheduler(SchedulerBase):
     # Numbers
 
     def used(self) -> dict[JobState, int]:
-        """Return the nodes of ready, holding and running jobs."""
         jobs = self.jobs.values()
         return {state: sum(job.nodes for job in jobs if job.state is state) for state in WITH_NODES}
 
@@ -253,11 +241,9 @@ class ExternalScheduler(SchedulerBase):
         return max(0, self.nodes - sum(self.used().values()))
 
     def keep_own(self, job: JobId, name: str, value: int | None) -> None:
-        """Keep something more of a job; None: nothing."""
         known = self.jobs[job]
         others = {other: kept for other, kept in known.kept.items() if other != name}
         self.jobs[job] = replace(known, kept=others if value is None else others | {name: value})
 
     def put(self, job: JobId, state: JobState) -> None:
-        """Let a job be in this state."""
         self.jobs[job] = replace(self.jobs[job], state=state)

@@ -82,7 +82,6 @@ class ExternalMeeting:
                 self._asked.pop((job, kind, for_peer), None)
 
     def leave(self, job: JobId) -> None:
-        """Note that the job has ended."""
         self.aside.pop(job, None)
         self._turns.pop(job, None)
         self._proposing.discard(job)
@@ -135,7 +134,6 @@ class ExternalMeeting:
             self._scheduler.starts.count(known.owner, now, known.kept.get("pushed"))
 
     def pass_over(self, job: JobId) -> None:
-        """Note that a job gives its nodes back."""
         self._scheduler.keep_own(job, "pushed", None)
         self._proposing.discard(job)
 

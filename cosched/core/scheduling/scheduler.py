@@ -32,9 +32,8 @@ from cosched.core.scheduling.run_times import RunTimes
 from cosched.core.scheduling.site_tables import SiteTables
 from cosched.core.scheduling.starts import RecentStarts
 
-Order = (
-    Yield | Release | Try | TryReady | Reschedule | PassOver | Quote | Book | Unbook | Claim | EndTurn
-)  # what a batch system is told
+# What a batch system is told.
+Order = Yield | Release | Try | TryReady | Reschedule | PassOver | Quote | Book | Unbook | Claim | EndTurn
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 
 
@@ -83,12 +82,8 @@ class ClusterJob:
 
     def to_keep(self) -> dict[str, Any]:
         """Return what is kept over a restart, as plain values; what has its default is left out."""
-        kept: dict[str, Any] = {}
-        for name, default in _KEPT.items():
-            if (value := getattr(self, name)) != default:
-                kept[name] = value
-        kept.update(self.kept)
-        return kept
+        common = {name: getattr(self, name) for name, default in _KEPT.items() if getattr(self, name) != default}
+        return common | dict(self.kept)
 
     def with_kept(self, kept: Mapping[str, Any]) -> ClusterJob:
         """Return the job with what was kept of it."""

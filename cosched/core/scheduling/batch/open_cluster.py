@@ -47,7 +47,6 @@ class OpenCluster(SchedulerBase):
     # Jobs in
 
     def submit(self, job: ClusterJob) -> None:
-        """Note that a job is queued, or (after a restart) has the nodes that it had."""
         self.iteration.interrupt()
         self.rows.add(job)
         self.iteration.take_up(job)
@@ -58,7 +57,6 @@ class OpenCluster(SchedulerBase):
         return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes
 
     def job(self, job: JobId) -> ClusterJob:
-        """Return all that is known of a job."""
         return self.rows.read(self.rows.row[job])
 
     def __contains__(self, job: JobId) -> bool:
@@ -67,11 +65,6 @@ class OpenCluster(SchedulerBase):
     # Iterations
 
     def next(self, now: int) -> Ready | MayBeEarlier | None:
-        """Go on with the scheduling iterations; a ready job, to be answered by start, hold or pass_over.
-
-        None if nothing is left to do, or if an answer is awaited and nothing else has changed. Where pairs meet, it may
-        also be a queued job that could be before its slot.
-        """
         if self.awaited is not None:
             return None
         if self.rows.is_changed(0):
@@ -90,7 +83,6 @@ class OpenCluster(SchedulerBase):
 
     @property
     def awaited(self) -> JobId | None:
-        """The job at which the open iteration waits."""
         if self.meeting.turn is not None:
             return self.meeting.turn
         row: int = self.rows.offered(0)
@@ -100,7 +92,6 @@ class OpenCluster(SchedulerBase):
 
     @property
     def changed(self) -> bool:
-        """Whether an iteration is due."""
         return bool(self.rows.is_changed(0))
 
     @changed.setter
@@ -116,7 +107,6 @@ class OpenCluster(SchedulerBase):
     # Answers to a ready job, and what happens to others
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """Start a job that has nodes."""
         row = self._known(job)
         self.rows.cluster.start(row, now)
         self.rows.record["completions"] = 0  # ends are told, not foreseen
@@ -124,16 +114,13 @@ class OpenCluster(SchedulerBase):
         return self.rows.cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
-        """Keep a ready job's nodes; they are expected back at `until`."""
         self.rows.cluster.hold(self._known(job), now, min(until, NEVER))
 
     def ask_again(self, job: JobId) -> None:
-        """Note that a holding job is ready again, on its nodes."""
         self.iteration.ask_again(job)
         self.rows.tables.jobs[self.rows.row[job]]["state"] = JobState.READY
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """Take a ready job's nodes back; it is passed over for the rest of this instant."""
         late, alone = self.iteration.is_late(job), not self.changed
         row = self._known(job)
         if row != self.rows.offered(0):
@@ -143,15 +130,11 @@ class OpenCluster(SchedulerBase):
         self.rows.pushed.pop(job, None)
 
     def release(self, job: JobId, now: int) -> None:
-        """End a hold by force."""
         self.rows.cluster.release(self._known(job), now)
         self.rows.pushed.pop(job, None)
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
-        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
-
-        A job that is not here, since its user holds it, does not start. Where pairs meet it is wanted from now on.
-        """
+        """See Scheduler: a job that its user holds is not here, and does not start. Where pairs meet it is wanted."""
         row = self._tried(job, now)
         if row is None or not self.rows.cluster.try_start(row, now, wanted_until):
             return NOT_NOW
@@ -192,7 +175,6 @@ class OpenCluster(SchedulerBase):
             self.rows.tables.marks[self.rows.row[job]]["wanted_until"] = until
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """Note that the job ended, or was cancelled, in the final state `how`; its nodes are free."""
         self.iteration.interrupt()
         self.iteration.forget(job)
         row, cluster = self.rows.remove(job), self.rows.cluster
@@ -222,7 +204,6 @@ class OpenCluster(SchedulerBase):
         self.rows.cluster.bring_back(nodes)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Note whether a dry run counts the job as paired."""
         if job in self.rows.row:
             self.rows.cluster.count_paired(self.rows.row[job], paired)
 
@@ -240,12 +221,10 @@ class OpenCluster(SchedulerBase):
     # Numbers
 
     def used(self) -> dict[JobState, int]:
-        """Return the nodes of ready, holding and running jobs."""
         return self.rows.used()
 
     @property
     def free(self) -> int:
-        """Nodes that nobody has."""
         return int(self.rows.record["free"])
 
     def pushed(self, job: JobId) -> int | None:

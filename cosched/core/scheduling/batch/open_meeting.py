@@ -48,7 +48,6 @@ class OpenMeeting:
         return other
 
     def leave(self, job: JobId) -> None:
-        """Note that the job is gone."""
         self._guarded.discard(job)
 
     # Iterations
@@ -108,7 +107,6 @@ class OpenMeeting:
             self._rows.pushed[self._rows.job[row]] = pushed
 
     def count_start(self, job: JobId, now: int) -> None:
-        """Note that a job starts."""
         if self._budget:
             self._starts.count(self._rows.owner[job], now, self._rows.pushed.get(job))
 

@@ -197,11 +197,7 @@ class Rows:
 
     def count_as_of(self, since: int, now: int) -> None:
         """Let yields and releases from the instant `since` on count as of `now`."""
-        marks = self.tables.marks[: len(self.job)]
-        marks["passed_over"][marks["passed_over"] > since] = now + 1
-        marks["released"][marks["released"] >= since] = now
-        if self.record["released_at"] >= since:
-            self.record["released_at"] = now
+        self.cluster.count_as_of(since, now)
 
     def passes_over(self, now: int) -> bool:
         """Return whether some queued job has yielded at this instant."""

@@ -10,6 +10,7 @@ atom    = number | wait | requested | nodes | name "(" sum ("," sum)* ")" | "(" 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cosched.core.scheduling.primitives import codes as op
@@ -89,17 +90,16 @@ class _Parser:
         self.constants.append(constant)
 
     def sum(self, depth: int) -> None:
-        self.product(depth)
-        while self.peek() in SUMS:
-            operation = SUMS[self.take()]
-            self.product(depth)
-            self.emit(operation)
+        self.chain(SUMS, self.product, depth)
 
     def product(self, depth: int) -> None:
-        self.signed(depth)
-        while self.peek() in PRODUCTS:
-            operation = PRODUCTS[self.take()]
-            self.signed(depth)
+        self.chain(PRODUCTS, self.signed, depth)
+
+    def chain(self, operations: dict[str, int], operand: Callable[[int], None], depth: int) -> None:
+        operand(depth)
+        while self.peek() in operations:
+            operation = operations[self.take()]
+            operand(depth)
             self.emit(operation)
 
     def signed(self, depth: int) -> None:

@@ -172,9 +172,8 @@ def _insert_end(tab: Tables, d: int, until: int, nodes: int) -> None:
 def _remove_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
     i = _first_end(tab, dom.base, dom.base + dom.running, until)
-    while (
-        tab.lists[RUN_NODES, unsigned(i)] != nodes
-    ):  # jobs that end together are told apart by their size, all that matters here
+    # Jobs that end together are told apart by their size, all that matters here.
+    while tab.lists[RUN_NODES, unsigned(i)] != nodes:
         i += 1
     dom.running -= 1
     _close_gap(tab, RUN_END, i, dom.base + dom.running)

@@ -95,20 +95,8 @@ DOMAIN = np.dtype(
             *("open", "again", "position", "reserved", "shadow", "extra", "reserved_block", "planned"),
             *("planned_at", "place_block"),
             # that of a meeting domain: whether any job may be wanted or have a slot, what it has come to, its first job
-            *(
-                "marked",
-                "slots",
-                "wanted",
-                "stage",
-                "head",
-                "head_end",
-                "head_start",
-                "head_block",
-                "had_turn",
-                "limit",
-                "turn",
-            ),
-            *("beside", "beside_block", "quoted_block"),
+            *("marked", "slots", "wanted", "stage", "head", "head_end", "head_start", "head_block"),
+            *("had_turn", "limit", "turn", "beside", "beside_block", "quoted_block"),
             # the job offered in it, on which block, whether behind a reservation, how long a hold of it may last
             *("offered", "offered_block", "backfilled", "hold_limit"),
         )
