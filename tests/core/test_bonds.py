@@ -111,8 +111,7 @@ def test_a_group_has_no_circle(ends, refused):
     assert {name for (name, _), answer in said.items() if answer == CIRCLE} == {*refused}
 
 
-def test_a_job_ends_only_with_those_that_it_names():
-    a = DomainA()
+def test_a_job_ends_only_with_those_that_it_names(a):
     with pytest.raises(ValueError, match="it is to end with a job on C, and names none there"):
         a.feed(Submitted("j", named_mate("B", "run7")._replace(terms=Terms(ends_with=("C",)))))
 

@@ -32,15 +32,13 @@ def test_a_job_that_gets_ready_yields_without_a_question():
     assert of(effects, Call) == []
 
 
-def test_a_job_without_a_mate_goes_on_as_usual():
-    a = DomainA()
+def test_a_job_without_a_mate_goes_on_as_usual(a):
     a.feed(Submitted("i"))
     drained(a)
     assert decided(a.ready("i")) == [Start]
 
 
-def test_a_queued_job_is_not_started_for_a_peer():
-    a = DomainA()
+def test_a_queued_job_is_not_started_for_a_peer(a):
     a.submit()
     a.asked_id()
     drained(a)
@@ -48,18 +46,16 @@ def test_a_queued_job_is_not_started_for_a_peer():
     assert a.state() is JobState.QUEUED
 
 
-def test_what_holds_asks_once_more():
+def test_what_holds_asks_once_more(a):
     """ "what holds is settled first" """
-    a = DomainA()
     a.hold_or_yield()
     assert AskAgain("j") in drained(a)
     a.reply_that_its_mate_queues()
     assert decided(a.reply(MateTried(YES))) == [Start]
 
 
-def test_what_holds_does_so_until_the_bound_and_is_given_back_then():
+def test_what_holds_does_so_until_the_bound_and_is_given_back_then(a):
     """ "a mate that can come may still come within a bound; else the hold is given back" """
-    a = DomainA()
     a.hold_or_yield()
     drained(a)
     a.reply_that_its_mate_queues()
@@ -70,8 +66,7 @@ def test_what_holds_does_so_until_the_bound_and_is_given_back_then():
     assert decided(a.asked_start(a.job().generation)) == [Start]
 
 
-def test_a_hold_that_is_given_back_is_not_taken_again():
-    a = DomainA()
+def test_a_hold_that_is_given_back_is_not_taken_again(a):
     a.hold_or_yield()
     drained(a)
     a.reply_that_its_mate_queues()
@@ -81,15 +76,13 @@ def test_a_hold_that_is_given_back_is_not_taken_again():
     assert decided(a.ready()) == [Yield]
 
 
-def test_a_job_that_asked_before_may_start_but_does_not_hold():
-    a = DomainA()
+def test_a_job_that_asked_before_may_start_but_does_not_hold(a):
     a.run_job(Status.QUEUING)
     drained(a)
     assert told(a.reply(MateTried(NO))) == ["yields: Draining"]
 
 
-def test_a_job_that_would_be_lost_with_its_nodes_holds_on():
-    a = DomainA()
+def test_a_job_that_would_be_lost_with_its_nodes_holds_on(a):
     a.hold_or_yield()
     a.job().cannot_yield = True
     drained(a)
@@ -99,8 +92,7 @@ def test_a_job_that_would_be_lost_with_its_nodes_holds_on():
     assert told(a.feed(ReleaseDue("j"))) == ["holds on"]
 
 
-def test_it_holds_again_once_it_is_resumed():
-    a = DomainA()
+def test_it_holds_again_once_it_is_resumed(a):
     drained(a)
     a.ready()
     a.now = 1
@@ -128,16 +120,14 @@ def test_of_a_drained_peer_that_has_left_it_is_told_that_it_is_away():
     assert told(a.ready())[-1] == "yields: PeerAway"
 
 
-def test_who_holds_for_it_asks_again_and_gives_its_nodes_back():
-    a = DomainA()
+def test_who_holds_for_it_asks_again_and_gives_its_nodes_back(a):
     a.hold_or_yield()
     assert AskAgain("j") in a.feed(PeerDrains("B", 100))
     a.reply_that_its_mate_queues()
     assert decided(a.reply(MateTried(NO))) == [Yield]
 
 
-def test_a_mate_that_holds_at_it_still_comes():
-    a = DomainA()
+def test_a_mate_that_holds_at_it_still_comes(a):
     a.feed(PeerDrains("B", 100))
     a.ready()
     a.reply(MATE_IS_K)
@@ -145,8 +135,7 @@ def test_a_mate_that_holds_at_it_still_comes():
     assert decided(a.reply(MateStarted(YES))) == [Start]
 
 
-def test_its_mates_are_considered_again_when_it_is_resumed():
-    a = DomainA()
+def test_its_mates_are_considered_again_when_it_is_resumed(a):
     a.feed(PeerDrains("B", 100))
     a.hold_or_yield()
     assert Reschedule("j") in a.feed(PeerDrains("B", 0))
@@ -154,8 +143,7 @@ def test_its_mates_are_considered_again_when_it_is_resumed():
     assert decided(a.hold_or_yield()) == [Hold]
 
 
-def test_whatever_it_says_there_is_a_bound():
-    a = DomainA()
+def test_whatever_it_says_there_is_a_bound(a):
     a.feed(PeerDrains("B", 10**9))
     a.now = MAX_ABSENCE
     assert decided(a.hold_or_yield()) == [Hold]

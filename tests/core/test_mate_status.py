@@ -24,9 +24,8 @@ def test_unsubmitted_when_patience_has_ended():
 
 
 @pytest.mark.parametrize("status", [Status.RUNNING, Status.ENDED])
-def test_running_and_ended(status):
+def test_running_and_ended(a, status):
     """ "running, ended | it started before | j starts now. The pair is recorded as desynchronised, with the gap" """
-    a = DomainA()
     a.now = 130
     effects = a.run_job(status, started_at=100)
     assert decided(effects) == [Start]
@@ -42,16 +41,14 @@ def test_every_status_is_in_the_table():
 # What a domain says of k
 
 
-def test_a_queued_job_is_queuing():
-    a = DomainA()
+def test_a_queued_job_is_queuing(a):
     a.submit()
     a.asked_id()
     assert a.asked_status() == MateStatus(Status.QUEUING, 0, None)
 
 
-def test_a_ready_job_counts_as_holding():
+def test_a_ready_job_counts_as_holding(a):
     """ "A job that has nodes and only waits for its own RunJob to be answered counts as holding, with a generation" """
-    a = DomainA()
     a.ready()
     a.asked_id()
     assert a.asked_status() == MateStatus(Status.HOLDING, 1, None)
@@ -66,8 +63,7 @@ def test_a_ready_job_counts_as_holding():
         (JobState.CANCELLED, Status.CANCELLED),
     ],
 )
-def test_a_job_that_started_says_since_when(how, status):
-    a = DomainA()
+def test_a_job_that_started_says_since_when(a, how, status):
     a.now = 40
     a.run_job(Status.UNKNOWN)
     a.asked_id()
@@ -79,15 +75,13 @@ def test_a_job_that_started_says_since_when(how, status):
 
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])
-def test_a_job_that_is_not_the_callers_mate_is_unknown(job, caller, peer):
-    a = DomainA()
+def test_a_job_that_is_not_the_callers_mate_is_unknown(a, job, caller, peer):
     a.submit()
     a.asked_id()
     assert a.asked_status(job, caller, peer) == MateStatus(Status.UNKNOWN, 0, None)
 
 
-def test_a_job_whose_mate_has_not_asked_yet_is_nobodys():
+def test_a_job_whose_mate_has_not_asked_yet_is_nobodys(a):
     """A peer asks for its mate's id first: until then any caller might claim to be the mate."""
-    a = DomainA()
     a.submit()
     assert a.asked_status(caller="x") == MateStatus(Status.UNKNOWN, 0, None)

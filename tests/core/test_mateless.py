@@ -29,8 +29,7 @@ def answer(a: DomainA, question: GetMateJobId | GetMember, peer: str = "B") -> o
 @pytest.mark.parametrize(
     ("job", "question"), [(PAIR, OF_PAIR), (GROUP, OF_GROUP), (PAIR, OF_PAIR._replace(pair=None, mate="7"))]
 )
-def test_who_asks_for_it_hears_why_there_is_no_mate_as_long_as_it_exists(job, question):
-    a = DomainA()
+def test_who_asks_for_it_hears_why_there_is_no_mate_as_long_as_it_exists(a, job, question):
     before = answer(a, question)
     a.core.names.mateless.add("7", job)
     assert answer(a, question) == no_pair(job.problem)
@@ -41,23 +40,20 @@ def test_who_asks_for_it_hears_why_there_is_no_mate_as_long_as_it_exists(job, qu
     assert not a.core.names.mateless
 
 
-def test_a_plain_job_of_its_name_is_the_mate():
-    a = DomainA()
+def test_a_plain_job_of_its_name_is_the_mate(a):
     a.core.names.mateless.add("7", PAIR)
     a.submit("j", "p", owner="ann")
     assert answer(a, OF_PAIR).job == "j"
 
 
 @pytest.mark.parametrize(("job", "question"), [(PAIR, OF_PAIR), (GROUP, OF_GROUP)])
-def test_those_are_found_who_have_asked_before_it_came(job, question):
-    a = DomainA()
+def test_those_are_found_who_have_asked_before_it_came(a, job, question):
     assert answer(a, question) == UNSUBMITTED
     assert a.core.names.mateless.add("7", job._replace(owner="bob")) == []
     assert a.core.names.mateless.add("8", job) == [("B", "k")]
 
 
-def test_the_tasks_of_an_array_are_jobs_and_its_own_name_and_other_tasks_are_none():
-    a = DomainA()
+def test_the_tasks_of_an_array_are_jobs_and_its_own_name_and_other_tasks_are_none(a):
     asked = {name: OF_PAIR._replace(caller=f"k{name}", pair=name) for name in ("p", "p[1]", "p[2]", "p[9]")}
     assert {answer(a, question) for question in asked.values()} == {UNSUBMITTED}
     tasks = PAIR._replace(tasks=frozenset({1, 2}))
@@ -68,8 +64,7 @@ def test_the_tasks_of_an_array_are_jobs_and_its_own_name_and_other_tasks_are_non
     assert answer(a, asked["p"]) == answer(a, asked["p[9]"]) == ARRAY
 
 
-def test_a_plain_job_of_the_name_of_an_array_is_no_task_s_mate():
-    a = DomainA()
+def test_a_plain_job_of_the_name_of_an_array_is_no_task_s_mate(a):
     a.submit("j", "p", owner="ann")
     assert answer(a, OF_PAIR._replace(pair="p[1]")) == ARRAY
     assert answer(a, OF_PAIR._replace(pair="q[1]")) == UNSUBMITTED

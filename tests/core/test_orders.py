@@ -111,9 +111,8 @@ def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
 
 
 @pytest.mark.parametrize("starts", [YES, NO])
-def test_a_hint_that_comes_while_the_job_may_be_starting_is_acknowledged_when_that_is_known(starts):
+def test_a_hint_that_comes_while_the_job_may_be_starting_is_acknowledged_when_that_is_known(a, starts):
     """Else its mate would ask in between, and be told that it runs."""
-    a = DomainA()
     a.feed(Submitted("j", named_mate("B", "run7")._replace(terms=TERMS)))
     a.run_job(Status.HOLDING, generation=1)
     assert of(a.ask(hint()), Answer) == []

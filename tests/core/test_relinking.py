@@ -24,8 +24,7 @@ def test_a_queued_job_takes_another_mate_and_says_which_it_had():
     assert a.asked_id("k2", pair="tvice") == UNSUBMITTED
 
 
-def test_a_job_that_keeps_its_mate_says_only_whether_it_would_start_alone():
-    a = DomainA()
+def test_a_job_that_keeps_its_mate_says_only_whether_it_would_start_alone(a):
     a.submit(pair="twice")
     for or_alone in (True, False):
         told = detail(a.feed(Linked("j", named_mate("B", "twice", None, or_alone))), "is linked")
@@ -47,8 +46,7 @@ def test_a_holding_job_asks_for_its_new_mate_with_its_nodes():
     assert a.job().held_until == 1200, "the hold is no longer for it"
 
 
-def test_a_ready_job_asks_for_its_new_mate_and_hears_no_more_of_the_old_one():
-    a = DomainA()
+def test_a_ready_job_asks_for_its_new_mate_and_hears_no_more_of_the_old_one(a):
     asked = called(a.ready())
     assert of(a.feed(RELINKED), Call) == [Call("B", "j", GetMateJobId("j", "twice", None, ""))]
     assert a.feed(Answered("j", asked, UNSUBMITTED)) == []
@@ -66,8 +64,7 @@ def test_a_job_that_would_be_lost_with_its_nodes_keeps_them_for_its_new_mate():
     assert decided(a.asked_start(a.job().generation)) == [Start]
 
 
-def test_the_old_mate_may_neither_start_the_job_nor_ask_for_it():
-    a = DomainA()
+def test_the_old_mate_may_neither_start_the_job_nor_ask_for_it(a):
     a.submit(pair="tvice")
     a.asked_id("old", pair="tvice")
     a.ready()
@@ -88,8 +85,7 @@ def test_what_was_said_of_the_mate_before_is_forgotten():
 
 
 @pytest.mark.parametrize("status", [Status.QUEUING, Status.HOLDING])
-def test_a_new_mate_is_asked_as_ever(status):
-    a = DomainA()
+def test_a_new_mate_is_asked_as_ever(a, status):
     a.ready(hold_limit=FOREVER)
     a.reply(UNSUBMITTED)
     a.feed(RELINKED)

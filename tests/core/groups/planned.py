@@ -16,7 +16,9 @@ from cosched.core.timers import TIMER_EVENTS
 from tests.core.had import had
 from tests.core.messages import NOW
 
-from .world import World
+from .world import World, settle
+
+READY, EARLIER = Ready("j", Allocation(4), FOREVER), MayBeEarlier("j")  # turns
 
 
 class Planned(World):
@@ -87,9 +89,9 @@ class Planned(World):
             return
         name = draw.choice(queued)
         if self.job(name).slot is not None and draw.random() < 0.5:
-            self.pending.append((name, MayBeEarlier("j")))
+            self.pending.append((name, EARLIER))
         else:
-            self.pending.append((name, Ready("j", Allocation(4), FOREVER)))
+            self.pending.append((name, READY))
 
     def is_fixed(self, name: str) -> bool:
         """Whether the scheduler gives the member no turn, since its slot is fixed."""
@@ -108,3 +110,28 @@ class Planned(World):
         super().crash(name)
         if self.job(name).slot is None:
             self.booked.pop(name, None)
+
+
+def agreed(free: dict[str, int], windows: tuple[Window, ...] = (), at: int | None = None) -> Planned:
+    """A world whose members have all been ready."""
+    world = Planned("".join(free), windows=windows, at=at)
+    world.free = dict(free)
+    for name in free:
+        offered(world, name)
+    return world
+
+
+def offered(world: Planned, name: str, turn: Event = READY) -> None:
+    """The iteration of that domain comes to its member; all messages that follow arrive."""
+    world.pending.append((name, turn))
+    settle(world)
+
+
+def slot_comes(world: Planned, name: str) -> None:
+    """The slot of that member comes; all messages that follow arrive."""
+    world.due(name, Timer.SLOT)
+    settle(world)
+
+
+def slots(world: Planned) -> list[int | None]:
+    return [world.job(name).slot for name in world.cores]

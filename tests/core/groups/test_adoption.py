@@ -10,8 +10,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Found, GetMember, MateJobId, MateProblem, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.core.story import What
-from tests.core.groups.test_telling import settle
-from tests.core.groups.world import World
+from tests.core.groups.world import World, settle
 
 QUESTION = GetMember("a1", "g", ("A", "B", "C"), "ann", member="j")
 JOINED = MateJobId(Found.MATE, "j")

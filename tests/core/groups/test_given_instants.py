@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from cosched.core.effects import CancelJob, Timer
-from cosched.core.events import Finished, MayBeEarlier, Unlinked
+from cosched.core.events import Finished, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import GetMember, MateProblem, Window
 from cosched.core.settings import OnMemberLost
 from cosched.core.story import Why
 from tests.tiers import SEED, soaked
 
-from .planned import Planned
+from . import planned
+from .planned import EARLIER, Planned, offered, slot_comes, slots
 from .test_histories import check
-from .test_slots import history, offered, settle, slots
+from .test_slots import history
+from .world import settle
 
 AT = 100
 WINDOWS = (Window("B", 0, 30), Window("C", -20, 0))
-
-
-def agreed(free: dict[str, int], windows: tuple[Window, ...] = (), at: int = AT) -> Planned:
-    """A world whose members have all been ready."""
-    world = Planned("".join(free), windows=windows, at=at)
-    world.free = dict(free)
-    for name in free:
-        offered(world, name)
-    return world
+agreed = partial(planned.agreed, at=AT)
 
 
 def passed(world: Planned) -> None:
@@ -63,16 +58,14 @@ def test_who_can_in_the_end_agrees_in_a_later_turn():
 
 def test_the_instant_never_changes():
     world = agreed({"A": 7, "B": 7, "C": 7})
-    world.pending.append(("A", MayBeEarlier("j")))
-    settle(world)
+    offered(world, "A", EARLIER)
     assert slots(world) == [AT, AT, AT]
     assert world.moved == []
 
 
 def test_all_start_at_it():
     world = agreed({"A": 7, "B": 7, "C": 7})
-    world.due("C", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "C")
     assert world.started_at == {"A": AT, "B": AT, "C": AT}
     assert not world.timers.keys() & {(name, Timer.PATIENCE) for name in "ABC"}
 

@@ -12,15 +12,16 @@ from cosched.core.coscheduling.membership import Agreement
 from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, NodesLost, Ready
+from cosched.core.events import Answered, Asked, Booked, Event, Finished, NodesLost
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GetMember, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
+from cosched.core.protocol import GetMember, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
 from cosched.core.story import Why
 from tests.core.messages import NOW
 from tests.tiers import SEED, soaked
 
-from .planned import Planned
+from .planned import EARLIER, READY, Planned, agreed, offered, slot_comes, slots
 from .test_histories import check, found_by, played
+from .world import settle
 
 STEPS = 80
 CALM = 3000
@@ -29,94 +30,64 @@ FATES = (*[Planned.deliver] * 5, Planned.lose, Planned.double)
 PAUSE = 0.05  # how often a second goes by between two messages
 
 
-def settle(world: Planned) -> None:
-    """Deliver all messages, in order."""
-    while world.pending:
-        world.deliver(0)
+@pytest.fixture
+def world() -> Planned:
+    """Its members have all been ready, and agree on 50 s."""
+    return agreed({"A": 10, "B": 50, "C": 30})
 
 
-def offered(world: Planned, name: str) -> None:
-    world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
-    settle(world)
-
-
-def agreed(free: dict[str, int]) -> Planned:
-    """A world whose members have all been ready, and cannot start now."""
-    world = Planned("".join(free))
-    world.free = dict(free)
-    for name in free:
-        offered(world, name)
-    return world
-
-
-def slots(world: Planned) -> list[int | None]:
-    return [world.job(name).slot for name in world.cores]
-
-
-def test_the_slot_is_the_earliest_instant_of_all():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_the_slot_is_the_earliest_instant_of_all(world):
     assert slots(world) == [50, 50, 50] == list(world.booked.values())
     assert all(world.job(name).confirmed for name in "ABC")
     assert [name for name in "ABC" if world.job(name).proposes] == ["C"]  # it was the last to be ready
 
 
 def test_there_is_no_slot_before_all_have_been_ready():
-    world = agreed({"A": 10, "B": 50})
     world = Planned("ABC")
     offered(world, "A")
     offered(world, "B")
     assert slots(world) == [None, None, None]
 
 
-def test_all_start_at_the_slot():
-    world = agreed({"A": 10, "B": 50, "C": 30})
-    world.due("C", Timer.SLOT)
-    settle(world)
+def test_all_start_at_the_slot(world):
+    slot_comes(world, "C")
     assert world.now == 50
     assert world.started == ["A", "B", "C"]
     assert slots(world) == [None, None, None]
 
 
-def test_nobody_starts_at_the_slot_while_one_lacks_its_nodes():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_nobody_starts_at_the_slot_while_one_lacks_its_nodes(world):
     world.claimable = "AC"
-    world.due("C", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "C")
     assert world.started == []
     assert slots(world) == [50, 50, 50]
     world.claimable = "ABC"
-    world.due("C", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "C")
     assert world.started == ["A", "B", "C"]
     assert world.now == 51
 
 
-def test_nodes_that_are_lost_at_the_slot_are_claimed_again():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_nodes_that_are_lost_at_the_slot_are_claimed_again(world):
     world.due("C", Timer.SLOT)
     assert world.job("C").state is JobState.READY  # it asks A and B
     world.feed("C", NodesLost("j"))
     settle(world)
     assert world.started == []
-    world.due("C", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "C")
     assert world.started == ["A", "B", "C"]
 
 
-def test_a_slot_that_cannot_be_kept_is_dropped_for_all():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_a_slot_that_cannot_be_kept_is_dropped_for_all(world):
     world.claimable = "AC"
     while ("C", Timer.SLOT) in world.timers:
         assert world.now < 1000, "it waits for ever"
-        world.due("C", Timer.SLOT)
-        settle(world)
+        slot_comes(world, "C")
     assert slots(world) == [None, None, None]
     assert world.booked == {}
 
 
-def test_a_slot_whose_proposer_is_gone_lapses():
+def test_a_slot_whose_proposer_is_gone_lapses(world):
     """ "no booking for ever" """
-    world = agreed({"A": 10, "B": 50, "C": 30})
     world.feed("C", Finished("j", JobState.CANCELLED))
     world.pending.clear()  # the word of that gets lost
     for name in "AB":
@@ -127,36 +98,30 @@ def test_a_slot_whose_proposer_is_gone_lapses():
     assert world.booked == {}
 
 
-def test_any_member_moves_the_slot_earlier_if_all_can():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_any_member_moves_the_slot_earlier_if_all_can(world):
     world.free = {"A": 10, "B": 20, "C": 40}
-    world.pending.append(("B", MayBeEarlier("j")))
-    settle(world)
+    offered(world, "B", EARLIER)
     assert slots(world) == [40, 40, 40]
     assert [name for name in "ABC" if world.job(name).proposes] == ["B"]
     assert world.timers["B", Timer.SLOT] == 40
     assert ("C", Timer.SLOT) not in world.timers
 
 
-def test_a_slot_stays_if_one_cannot_be_earlier():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_a_slot_stays_if_one_cannot_be_earlier(world):
     world.free = {"A": 10, "B": 20, "C": 60}
-    world.pending.append(("B", MayBeEarlier("j")))
-    settle(world)
+    offered(world, "B", EARLIER)
     assert slots(world) == [50, 50, 50]
     assert world.moved == []
 
 
-def test_whatever_a_peer_says_a_slot_does_not_become_a_later_one():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_whatever_a_peer_says_a_slot_does_not_become_a_later_one(world):
     proposal = ProposeGroupStart("A/j/99", "j", "j", 0, 60, not_before=60, book=True, slot=world.job("B").group.slot)
     world.feed("B", Asked("A", proposal))
     assert world.job("B").slot == 50
     assert world.booked["B"] == 50
 
 
-def test_all_start_early_if_all_can_now():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_all_start_early_if_all_can_now(world):
     world.fits = "ABC"
     offered(world, "A")
     assert world.started == ["A", "B", "C"]
@@ -170,15 +135,13 @@ def test_a_refused_early_start_leaves_the_slots():
     assert [world.state(name) for name in "ABC"] == [JobState.QUEUED] * 3
 
 
-def test_the_slot_ends_for_all_if_a_member_is_cancelled():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_the_slot_ends_for_all_if_a_member_is_cancelled(world):
     world.feed("A", Finished("j", JobState.CANCELLED))
     settle(world)
     assert slots(world) == [None, None, None]
 
 
-def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now(world):
     group = world.job("A").group
     before, group.without = group.slot, ("B",)
     offered(world, "A")
@@ -187,9 +150,8 @@ def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now():
     assert group.without == ()
 
 
-def test_what_was_booked_for_an_earlier_agreement_is_given_back():
+def test_what_was_booked_for_an_earlier_agreement_is_given_back(world):
     """A batch system may tell late that it has booked; meanwhile the job looks for another instant."""
-    world = agreed({"A": 10, "B": 50, "C": 30})
     group = world.job("A").group
     group.agreement = Agreement("", world.now, world.now)
     world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, Allocation(4), False))
@@ -198,8 +160,7 @@ def test_what_was_booked_for_an_earlier_agreement_is_given_back():
     assert slots(world) == [None, None, None]
 
 
-def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
-    world = agreed({"A": 10, "B": 50, "C": 30})
+def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one(world):
     job = world.job("B")
     request = ProposeGroupStart("A/j/9", "j", "j", 0, 60, not_before=45, only_before=50, slot=job.group.slot)
     world.cores["B"].reserving.asked["j"] = "A", request
@@ -209,11 +170,10 @@ def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
     assert answers == [GroupProposed(Vote.NO, earliest=50)]
 
 
-def test_an_agreement_ends_with_its_slot():
+def test_an_agreement_ends_with_its_slot(world):
     """The drop of the slot crosses B's search for an earlier one: B takes part in the next at once."""
-    world = agreed({"A": 10, "B": 50, "C": 30})
     world.free = {"A": 10, "B": 20, "C": 40}
-    world.feed("B", MayBeEarlier("j"))
+    world.feed("B", EARLIER)
     drop = SettleGroupStart(world.job("C").group.slot, "j", "j", start=False)
     for name, other in ("BC", "AC", "CB"):
         world.feed(name, Asked(other, drop))
@@ -228,7 +188,7 @@ def test_an_answer_that_comes_twice_counts_once():
     world = Planned("ABC")
     world.free = {"A": 10, "B": 50, "C": 30}
     for name in "ABC":
-        world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
+        world.pending.append((name, READY))
         while world.pending and not _books(world):
             world.deliver(0)
     world.free["B"] = 99
@@ -249,9 +209,8 @@ def _is_booked(to: str, event: Event) -> bool:
     return to == "C" and type(event) is Answered and getattr(event.answer, "vote", None) is Vote.BOOKED
 
 
-def test_a_word_to_keep_our_own_slot_changes_nothing():
+def test_a_word_to_keep_our_own_slot_changes_nothing(world):
     """It is for the proposer to say; here it comes while that has the group start at the slot, late."""
-    world = agreed({"A": 10, "B": 50, "C": 30})
     world.due("C", Timer.SLOT)
     world.now += 10 * world.patience
     world.feed("C", Asked("A", SettleGroupStart(world.job("C").group.slot, "j", "j", start=False, keep=True)))

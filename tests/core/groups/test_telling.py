@@ -12,7 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, GetProposal, ProposeGroupStart, Request, SettleGroupStart
 from cosched.core.settings import Scheme
 
-from .world import World
+from .world import World, settle
 
 
 def proposed(booked: str) -> World:
@@ -31,12 +31,6 @@ def decided() -> World:
     while not world.started:
         world.deliver(0)
     return world
-
-
-def settle(world: World) -> None:
-    """All messages arrive, in order."""
-    while world.pending:
-        world.deliver(0)
 
 
 def lose_what_is_told(world: World, name: str) -> None:

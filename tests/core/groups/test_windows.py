@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Asked, Finished, MayBeEarlier, Ready, StartedUnasked
+from cosched.core.events import Answered, Asked, Finished, StartedUnasked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GetMember, MateProblem, Window
+from cosched.core.protocol import GetMember, MateProblem, Window
 from tests.tiers import SEED, soaked
 
-from .planned import Planned
+from . import planned
+from .planned import EARLIER, READY, Planned, offered, slot_comes, slots
 from .test_histories import check, played
-from .test_slots import history, offered, settle, slots
+from .test_slots import history
+from .world import settle
 
 gap = Gathering._gap
 B_LATER = (Window("B", 60, 60),)
 WINDOWS = (Window("B", 30, 60), Window("C", -20, 200))
-
-
-def agreed(free: dict[str, int], windows: tuple[Window, ...] = B_LATER) -> Planned:
-    """A world whose members have all been ready, and cannot start now."""
-    world = Planned("".join(free), windows=windows)
-    world.free = dict(free)
-    for name in free:
-        offered(world, name)
-    return world
+agreed = partial(planned.agreed, windows=B_LATER)
 
 
 def test_each_member_has_its_own_slot():
@@ -43,22 +37,20 @@ def test_who_fits_late_makes_the_common_instant_a_later_one():
 
 
 def test_a_member_may_start_before_the_common_instant():
-    assert slots(agreed({"A": 10, "B": 10, "C": 70}, (Window("B", -40, -40),))) == [70, 30, 70]
+    assert slots(agreed({"A": 10, "B": 10, "C": 70}, windows=(Window("B", -40, -40),))) == [70, 30, 70]
 
 
 def test_within_its_window_a_member_starts_as_soon_as_it_can():
-    assert slots(agreed({"A": 100, "B": 100, "C": 170}, WINDOWS)) == [100, 130, 170]
+    assert slots(agreed({"A": 100, "B": 100, "C": 170}, windows=WINDOWS)) == [100, 130, 170]
 
 
 def test_with_the_first_start_the_slots_of_the_others_are_fixed():
     world = agreed({"A": 10, "B": 50, "C": 30})
-    world.due("A", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "A")
     assert world.started == ["A", "C"]
     assert world.job("B").slot == 90
     assert world.is_fixed("B")
-    world.due("B", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "B")
     assert world.started_at == {"A": 30, "C": 30, "B": 90}
     assert len({world.job(name).group.started_by for name in "ABC"}) == 1
 
@@ -67,8 +59,7 @@ def test_nobody_starts_if_the_slot_of_a_later_member_is_gone():
     world = agreed({"A": 10, "B": 50, "C": 30})
     world.feed("B", Finished("j", JobState.CANCELLED))
     world.pending.clear()  # the word of that gets lost
-    world.due("A", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "A")
     assert world.started == []
 
 
@@ -77,13 +68,11 @@ def test_a_member_without_the_nodes_of_its_fixed_slot_starts_late(monkeypatch):
     gaps = []
     monkeypatch.setattr(Gathering, "_gap", lambda *of: gaps.append(gap(*of)) or gaps[-1])
     world = agreed({"A": 10, "B": 50, "C": 30})
-    world.due("A", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "A")
     world.claimable = ""
     while world.job("B").slot is not None:
         assert world.now < 1000, "it waits for ever"
-        world.due("B", Timer.SLOT)
-        settle(world)
+        slot_comes(world, "B")
     offered(world, "B")
     assert world.started == ["A", "B", "C"]
     assert gaps == [world.now - 90]
@@ -103,13 +92,11 @@ def test_if_a_member_starts_unasked_the_others_start_in_their_windows_all_the_sa
 
 
 def test_a_member_that_is_cancelled_after_the_first_start_leaves_the_others():
-    world = agreed({"A": 10, "B": 50, "C": 30}, (Window("B", 60, 60), Window("C", 90, 90)))
-    world.due("A", Timer.SLOT)
-    settle(world)
+    world = agreed({"A": 10, "B": 50, "C": 30}, windows=(Window("B", 60, 60), Window("C", 90, 90)))
+    slot_comes(world, "A")
     world.feed("B", Finished("j", JobState.CANCELLED))
     settle(world)
-    world.due("C", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "C")
     assert world.started == ["A", "C"]
 
 
@@ -124,8 +111,7 @@ def test_a_drop_that_crosses_the_first_start_comes_too_late():
         world.deliver(drops[0])
     assert world.job("B").slot == 90
     settle(world)
-    world.due("B", Timer.SLOT)
-    settle(world)
+    slot_comes(world, "B")
     assert world.started_at == {"A": 30, "B": 90}
 
 
@@ -141,7 +127,7 @@ def _agreed_slowly(seconds: int) -> Planned:
     world = Planned("ABC", windows=B_LATER)
     world.fits = "ABC"
     for name in "ABC":
-        world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
+        world.pending.append((name, READY))
         while world.pending:
             _check(world)
             world.now += seconds
@@ -163,7 +149,7 @@ def test_a_second_that_ends_as_slots_are_booked_leaves_none_outside_its_window()
     world = Planned("ABC", windows=B_LATER)
     offered(world, "A")
     offered(world, "B")
-    world.pending.append(("C", Ready("j", Allocation(4), FOREVER)))
+    world.pending.append(("C", READY))
     while not any(type(event) is Asked and getattr(event.request, "book", False) for _, event in world.pending):
         world.deliver(0)
     world.wait()
@@ -178,18 +164,16 @@ def test_a_second_that_ends_as_slots_are_booked_leaves_none_outside_its_window()
 def test_all_slots_move_if_the_common_instant_can_be_earlier():
     world = agreed({"A": 100, "B": 50, "C": 30})
     world.free = {"A": 40, "B": 50, "C": 30}
-    world.pending.append(("A", MayBeEarlier("j")))
-    settle(world)
+    offered(world, "A", EARLIER)
     assert slots(world) == [40, 100, 40]
     assert world.moved == [(160, 100), (100, 40), (100, 40)]
 
 
 def test_no_member_becomes_later_for_an_earlier_common_instant():
-    world = agreed({"A": 100, "B": 100, "C": 120}, WINDOWS)
+    world = agreed({"A": 100, "B": 100, "C": 120}, windows=WINDOWS)
     assert slots(world) == [100, 130, 120]
     world.free = {"A": 40, "B": 40, "C": 130}
-    world.pending.append(("A", MayBeEarlier("j")))
-    settle(world)
+    offered(world, "A", EARLIER)
     assert slots(world) == [100, 130, 120]
     assert world.moved == []
 

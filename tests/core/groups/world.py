@@ -100,5 +100,11 @@ class World(Messages):
             self._carry_out(name, effect)
 
 
+def settle(world: World) -> None:
+    """All messages arrive, in order."""
+    while world.pending:
+        world.deliver(0)
+
+
 def _sender(to: str, event: Event) -> str:
     return event.peer if type(event) in (Asked, Answered) else to

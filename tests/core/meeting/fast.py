@@ -1,4 +1,4 @@
-"""The compiled domain behind the calls of `slow.SlowDomain`."""
+"""The compiled domain behind the calls of `slow.SlowDomain`, which explains them."""
 
 from decimal import Decimal
 
@@ -26,66 +26,40 @@ class FastDomain:
         self.tables = tables = new_tables([len(jobs)], [nodes if units else 0])
         for name in ("submit", "nodes", "requested", "run", "paired"):
             tables.jobs[name] = [getattr(job, name) for job in jobs]
-        self.cluster = MeetingCluster(tables, 0, settings)
+        self.cluster = cluster = MeetingCluster(tables, 0, settings)
+        self.book, self.unbook, self.claim = cluster.book, cluster.unbook, cluster.claim
+        self.run_job, self.keep_in_turn = cluster.start, cluster.keep_in_turn
 
     def iterate(self, now: int, turn: Turn) -> None:
-        """Iterate until nothing changes."""
         while (found := self.cluster.meet(now)) is not None:
             turn(found.row, int(self.tables.jobs[found.row]["block"]) if found.ready else None)
 
     def try_start(self, row: int, now: int) -> bool:
-        """TryStartMate."""
         return self.cluster.try_start(row, now, 0)
 
     def quote(self, row: int, not_before: int, now: int) -> tuple[int, int] | None:
-        """The earliest instant, and its block."""
         at = self.cluster.quote(row, not_before, now)
         return None if at is None else (at, int(self.tables.domains[0]["quoted_block"]))
-
-    def book(self, row: int, at: int, now: int) -> bool:
-        """Give the job a slot."""
-        return self.cluster.book(row, at, now)
-
-    def unbook(self, row: int) -> None:
-        """The job has no slot any more."""
-        self.cluster.unbook(row)
-
-    def claim(self, row: int, now: int) -> bool:
-        """The job is ready at its slot."""
-        return self.cluster.claim(row, now)
 
     def pushes(self, row: int, now: int, *, tried: bool = False) -> int | None:
         """By how many seconds the job, which is ready or was found just now, pushes the first; None: in its turn."""
         return self.cluster.pushes(row, now, tried=tried)
 
-    def keep_in_turn(self, row: int, in_turn: bool) -> None:
-        """Whether the share of the job's owner is used up."""
-        self.cluster.keep_in_turn(row, in_turn)
-
     def submit(self, row: int) -> None:
-        """The job is queued."""
         ordering.enqueue(self.tables, 0, row)
 
     def end(self, row: int, now: int) -> None:
-        """The job ends."""
         self.cluster.finish(row, now, JobState.COMPLETED)
 
-    def run_job(self, row: int, now: int) -> None:
-        """The ready job starts."""
-        self.cluster.start(row, now)
-
     def pass_over(self, row: int, now: int) -> None:
-        """The ready job yields."""
         self.cluster.pass_over(row, now, 1.0)
 
     def running(self) -> dict[int, tuple[int, int]]:
-        """Start and block of the jobs that run."""
         jobs = self.tables.jobs
         rows = np.flatnonzero(jobs["state"] == JobState.RUNNING)
         return {int(row): (int(jobs[row]["start"]), int(jobs[row]["block"])) for row in rows}
 
     def slot(self, row: int) -> tuple[int, int] | None:
-        """Instant and block of the job's slot."""
         at = self.cluster.slot(row)
         return None if at is None else (at, int(self.tables.slots[row]["block"]))
 
