@@ -59,13 +59,6 @@ def test_a_mutating_call_carries_a_request_id_and_the_caller(kind):
         assert request.generation == 1
 
 
-def test_request_ids_differ():
-    a = asking(StartJob)
-    first = a.awaited().request_id
-    second = called(a.reply(MateStarted(NO))).request_id
-    assert first != second
-
-
 # Unreachable
 
 
@@ -74,12 +67,13 @@ def test_by_default_an_unreachable_peer_lets_the_job_start():
     assert CoschedulingSettings().on_peer_unreachable is OnUnreachable.START
 
 
+@pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])
 @pytest.mark.parametrize("kind", CALLS)
 @pytest.mark.parametrize(("choice", "decision"), CHOICES)
-def test_unreachable_before_the_call_went_out(kind, choice, decision):
+def test_unreachable_before_the_call_went_out(kind, choice, decision, scheme):
     """ "the call did not go out, or a question was not answered | The peer is away: see below. Then
     `on_peer_unreachable`: start (default), hold or yield" """
-    effects = asking(kind, on_peer_unreachable=choice).fail(Failure.UNREACHABLE)
+    effects = asking(kind, scheme=scheme, on_peer_unreachable=choice).fail(Failure.UNREACHABLE)
     assert decided(effects) == [decision]
     assert any("PeerUnreachable" in line for line in told(effects))
 
@@ -91,13 +85,6 @@ def test_a_question_that_times_out(kind, choice, decision):
     effects = asking(kind, on_peer_unreachable=choice).fail(Failure.TIMEOUT)
     assert decided(effects) == [decision]
     assert of(effects, SetTimer) == [timer for timer in of(effects, SetTimer) if timer.timer is Timer.RELEASE]
-
-
-@pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])
-@pytest.mark.parametrize(("choice", "decision"), CHOICES)
-def test_what_an_unreachable_peer_leads_to_is_not_the_scheme(scheme, choice, decision):
-    a = asking(GetMateJobId, scheme=scheme, on_peer_unreachable=choice)
-    assert decided(a.fail(Failure.UNREACHABLE)) == [decision]
 
 
 def test_a_hold_for_an_unreachable_peer_keeps_to_the_cap_and_rule_5():
@@ -162,15 +149,6 @@ def test_a_new_call_has_a_known_outcome_until_it_times_out_itself():
     assert told(a.fail(Failure.UNREACHABLE)) == ["started: PeerUnreachable"]
 
 
-@pytest.mark.parametrize(("kind", "answer"), [(TryStartMate, MateTried(YES)), (StartJob, MateStarted(YES))])
-def test_the_answer_to_a_retry_counts(kind, answer):
-    a = asking(kind)
-    a.fail(Failure.TIMEOUT)
-    a.now = 1
-    a.feed(RetryDue("j"))
-    assert decided(a.reply(answer)) == [Start]
-
-
 # Refused
 
 
@@ -227,9 +205,8 @@ def test_an_answer_to_an_earlier_try_is_not_taken_for_that_to_the_present_one():
     assert a.state() is JobState.READY
 
 
-def test_an_answer_that_comes_after_the_run_for_which_was_asked_is_out_of_date():
+def test_an_answer_that_comes_after_the_run_for_which_was_asked_is_out_of_date(a):
     """The job asks the very same again, and its mate has been queued again meanwhile, too."""
-    a = DomainA()
     a.ready()
     a.reply(MATE_IS_K)
     asked_before = a.awaited()
@@ -332,6 +309,8 @@ def test_if_the_mate_has_started_by_that_call_it_hears_once_more_that_the_job_wa
 def test_a_call_that_was_answered_in_the_end_leaves_no_doubt(kind):
     a = asking(kind)
     a.fail(Failure.TIMEOUT)
+    a.now = 1
+    a.feed(RetryDue("j"))
     yes = MateTried(YES) if kind is TryStartMate else MateStarted(YES)
     assert decided(a.reply(yes)) == [Start]
     assert [type(effect.request) for effect in of(a.feed(Requeued("j")), Call)] == [TellMember]

@@ -91,6 +91,7 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
     submit(a, adoptable=True)
     assert answer(a, mate="j", owner="eve") == UNKNOWN
     assert answer(a, mate="j") == MATE
+    assert answer(a, mate="j", owner="eve") == UNKNOWN
     assert (a.jobs["j"].peer, a.jobs["j"].mate) == ("B", "k")
     assert answer(a, "other", mate="j") == MateJobId(Found.BUSY, None)
     a.handle(Answered("j", GetMateStatus("k", "j"), MateStatus(Status.QUEUING, 0, None), "B"), 5)
@@ -152,12 +153,6 @@ def test_the_adoption_is_told_in_the_story_once(a):
     question = Asked("B", GetMateJobId("k", None, "j", "ann"))
     assert Record("j", What.LINKED, None, {"mate": "k", "peer": "B", "adopted": True}) in a.handle(question, 1)
     assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
-
-
-def test_an_id_that_another_users_job_has_by_now_is_not_the_mate(a):
-    submit(a, adoptable=True)
-    assert answer(a, mate="j") == MATE
-    assert answer(a, mate="j", owner="eve") == UNKNOWN
 
 
 def test_a_running_job_is_not_adopted(a):

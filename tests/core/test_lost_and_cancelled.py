@@ -12,8 +12,7 @@ from .driver import NO, DomainA, decided, of, told
 # Lost nodes
 
 
-def test_a_holding_job_that_loses_its_nodes_is_queued_again():
-    a = DomainA()
+def test_a_holding_job_that_loses_its_nodes_is_queued_again_and_its_hold_stale(a):
     a.hold_or_yield()
     a.now = 30
     effects = a.feed(NodesLost("j"))
@@ -21,18 +20,11 @@ def test_a_holding_job_that_loses_its_nodes_is_queued_again():
     assert told(effects) == ["lost its nodes"]
     assert of(effects, Release) == []  # the local scheduler has taken them
     assert (a.state(), a.core.ledger.held_nodes, a.job().held_node_seconds) == (JobState.QUEUED, 0, 120)
-
-
-def test_a_hold_whose_nodes_are_lost_cannot_be_started():
-    a = DomainA()
-    a.hold_or_yield()
-    a.feed(NodesLost("j"))
     assert decided(a.asked_start(generation=1)) == []
     assert a.asked_status() == MateStatus(Status.QUEUING, 1, None)
 
 
-def test_a_ready_job_that_loses_its_nodes_is_queued_again_and_its_readiness_stale():
-    a = DomainA()
+def test_a_ready_job_that_loses_its_nodes_is_queued_again_and_its_readiness_stale(a):
     a.run_job(Status.QUEUING)
     generation = a.asked_status().generation
     question = a.awaited()
@@ -68,14 +60,6 @@ def test_a_job_can_be_cancelled_in_each_state(state):
     assert (status.status, status.started_at) == (Status.CANCELLED, 0 if state is JobState.RUNNING else None)
 
 
-def test_a_cancelled_hold_has_cost_what_it_held():
-    a = DomainA()
-    a.hold_or_yield(nodes=5)
-    a.now = 10
-    a.finish(JobState.CANCELLED)
-    assert a.job().held_node_seconds == 50
-
-
 def test_timers_of_a_cancelled_job_are_ignored():
     a = DomainA(mate_patience=500)
     a.hold_or_yield()
@@ -83,8 +67,7 @@ def test_timers_of_a_cancelled_job_are_ignored():
     assert a.feed(ReleaseDue("j")) == a.feed(PatienceOver("j")) == []
 
 
-def test_a_hold_begins_again_with_its_nodes_counted_once():
-    a = DomainA()
+def test_a_hold_begins_again_with_its_nodes_counted_once(a):
     for _ in range(3):
         assert decided(a.hold_or_yield(nodes=5)) == [Hold]
         assert a.core.ledger.held_nodes == 5

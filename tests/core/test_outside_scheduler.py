@@ -6,9 +6,9 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Start, Timer, Try, Yield
-from cosched.core.events import Ready, ReleaseDue, Requeued, StartedUnasked, Tried, Unlinked
+from cosched.core.events import ReleaseDue, Requeued, StartedUnasked, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Failure, MateStarted, MateStatus, MateTried, StartJob, Status, TryStartMate
+from cosched.core.protocol import Failure, MateStarted, MateStatus, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import OnUnreachable, Scheme
 
 from .driver import NO, YES, DomainA, answered, called, decided, of, timer, told
@@ -20,8 +20,7 @@ SOON = 1_800_000_000.25
 
 
 @pytest.mark.parametrize("state", [JobState.QUEUED, JobState.READY, JobState.HOLDING])
-def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
-    a = DomainA()
+def test_a_job_that_starts_unasked_runs_and_holds_nothing(a, state):
     if state is JobState.QUEUED:
         a.submit()
     elif state is JobState.READY:
@@ -36,15 +35,13 @@ def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
     assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
 
 
-def test_a_job_that_was_unlinked_and_starts_unasked_has_just_started():
-    a = DomainA()
+def test_a_job_that_was_unlinked_and_starts_unasked_has_just_started(a):
     a.submit()
     a.feed(Unlinked("j"))
     assert told(a.feed(StartedUnasked("j"))) == ["started: it has no mate"]
 
 
-def test_a_running_job_that_is_requeued_takes_part_again():
-    a = DomainA()
+def test_a_running_job_that_is_requeued_takes_part_again(a):
     a.run_job(Status.HOLDING, generation=1)
     a.reply(MateStarted(YES))
     assert told(a.feed(Requeued("j"))) == ["is queued again: taken back by its resource manager"]
@@ -61,8 +58,7 @@ def test_a_running_job_that_is_requeued_takes_part_again():
     ("state", "answer"),
     [(JobState.RUNNING, YES), (JobState.COMPLETED, YES), (JobState.FAILED, NO), (JobState.CANCELLED, NO)],
 )
-def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
-    a = DomainA()
+def test_a_job_may_start_or_end_while_it_is_tried(a, state, answer):
     a.submit()
     a.asked_id()
     a.asked_try()
@@ -75,8 +71,7 @@ def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
     assert a.state() is state
 
 
-def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
-    a = DomainA()
+def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could(a):
     a.submit()
     a.asked_id()
     a.asked_try()
@@ -95,7 +90,7 @@ def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
 def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings):
     a = DomainA(**settings)
     a.submit()
-    a.feed(Ready("j", Allocation(4), FOREVER, cannot_yield=True))
+    a.feed_ready_that_cannot_yield()
     if "on_peer_unreachable" in settings:
         effects = a.fail(Failure.UNREACHABLE)
     else:
@@ -107,7 +102,7 @@ def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings)
 def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
     a = DomainA(release_interval=100)
     a.submit()
-    a.feed(Ready("j", Allocation(4), FOREVER, cannot_yield=True))
+    a.feed_ready_that_cannot_yield()
     a.reply_that_its_mate_queues()
     held = a.reply(MateTried(NO))
     a.now = timer(held, Timer.RELEASE)
@@ -121,8 +116,7 @@ def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
 # Agreed instants
 
 
-def test_an_instant_that_a_peer_asks_for_is_kept_to_and_repeated():
-    a = DomainA()
+def test_an_instant_that_a_peer_asks_for_is_kept_to_and_repeated(a):
     a.hold_or_yield()
     a.asked_id()
     request = StartJob("B/k/1", "j", "k", 1, SOON)
@@ -132,8 +126,7 @@ def test_an_instant_that_a_peer_asks_for_is_kept_to_and_repeated():
     assert answered(a.ask(request)) == MateStarted(YES, SOON)  # a retry
 
 
-def test_the_instant_of_a_mate_that_starts_is_that_of_the_job():
-    a = DomainA()
+def test_the_instant_of_a_mate_that_starts_is_that_of_the_job(a):
     a.run_job(Status.HOLDING, generation=1)
     assert of(a.reply(MateStarted(YES, SOON)), Start) == [Start("j", SOON)]
     a = DomainA()
@@ -141,8 +134,7 @@ def test_the_instant_of_a_mate_that_starts_is_that_of_the_job():
     assert of(a.reply(MateTried(YES, SOON)), Start) == [Start("j", SOON)]
 
 
-def test_a_try_hands_the_wish_on_and_answers_what_came_of_it():
-    a = DomainA()
+def test_a_try_hands_the_wish_on_and_answers_what_came_of_it(a):
     a.submit()
     a.asked_id()
     assert of(a.ask(TryStartMate("B/k/1", "j", "k", 0, SOON)), Try) == [Try("j", 0, SOON)]

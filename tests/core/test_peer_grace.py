@@ -228,23 +228,15 @@ def test_a_restart_lengthens_no_grace():
 # Goodbye
 
 
-def test_a_peer_that_says_goodbye_is_away_from_then_on():
+@pytest.mark.parametrize(("back_by", "end"), [(0, 10 + GRACE), (7200, 7200), (10**9, 10 + MAX_ABSENCE)])
+def test_a_peer_that_says_goodbye_is_away_from_then_on_and_waited_for_as_it_says(back_by, end):
+    """Whatever it says, there is a bound."""
     a = known()
     a.now = 10
-    assert timer(a.feed(PeerLeaves("B")), Timer.GRACE) == 10 + GRACE
+    assert timer(a.feed(PeerLeaves("B", back_by)), Timer.GRACE) == end
     effects = a.ready()
     assert decided(effects) == [Hold]
     assert of(effects, Call) == []
-
-
-def test_a_peer_that_says_for_how_long_is_waited_for_so_long():
-    a = known()
-    assert timer(a.feed(PeerLeaves("B", 7200)), Timer.GRACE) == 7200
-
-
-def test_whatever_a_peer_says_there_is_a_bound():
-    a = known()
-    assert timer(a.feed(PeerLeaves("B", 10**9)), Timer.GRACE) == MAX_ABSENCE
 
 
 def test_an_answer_that_was_under_way_does_not_undo_a_goodbye():
@@ -257,8 +249,7 @@ def test_an_answer_that_was_under_way_does_not_undo_a_goodbye():
     assert not a.core.peers.expects("B", a.now)
 
 
-def test_the_grace_of_a_replay_is_none_though_its_peer_says_goodbye():
-    a = DomainA()
+def test_the_grace_of_a_replay_is_none_though_its_peer_says_goodbye(a):
     assert a.feed(PeerLeaves("B", 7200)) == []
     a.ready()
     assert decided(a.fail(GONE)) == [Start]

@@ -187,18 +187,12 @@ def test_a_holding_job_starts():
     assert told(effects)[1] == "started: asked by B"
 
 
-def test_a_queued_job_does_not_start_by_start_job():
-    a = queued()
-    effects = a.asked_start(generation=0)
-    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
-
-
-@pytest.mark.parametrize("generation", [0, 2])
-def test_a_hold_of_another_generation_does_not_start(generation):
-    a = holding()
+@pytest.mark.parametrize(("at", "generation"), [(queued, 0), (holding, 0), (holding, 2)])
+def test_a_job_without_a_hold_of_this_generation_does_not_start(at, generation):
+    a = at()
+    before = a.state()
     effects = a.asked_start(generation)
-    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
-    assert a.state() is JobState.HOLDING
+    assert (decided(effects), answered(effects), a.state()) == ([], MateStarted(NO), before)
 
 
 # Retries: "Every mutating call carries a request id (a retry returns the first answer)"
@@ -225,18 +219,12 @@ def test_a_retry_while_the_local_scheduler_still_tries_waits_for_the_same_outcom
     assert answered(a.asked_try()) == MateTried(YES)
 
 
-def test_a_retry_of_a_refused_try_does_not_try_again():
+def test_a_retry_of_a_refused_try_returns_no_though_the_job_could_start_now():
     a = queued()
     a.asked_try(number=1)
     a.feed(Tried("j", None))
     effects = a.asked_try(number=1)
     assert (of(effects, Try), answered(effects)) == ([], MateTried(NO))
-
-
-def test_a_retry_of_a_refused_try_returns_no_though_the_job_could_start_now():
-    a = queued()
-    a.asked_try(number=1)
-    a.feed(Tried("j", None))
     a.ready()
     effects = a.asked_try(number=1)
     assert (decided(effects), answered(effects)) == ([], MateTried(NO))
@@ -250,13 +238,6 @@ def test_a_retry_of_a_refused_start_returns_no_though_the_job_holds_again():
     a.hold_or_yield()
     effects = a.asked_start(generation=2, number=1)
     assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
-
-
-def test_a_new_request_is_a_new_question():
-    a = queued()
-    for number in (1, 2):
-        assert of(a.asked_try(number), Try)
-        a.feed(Tried("j", None))
 
 
 def test_a_late_copy_of_an_earlier_request_starts_nothing():
@@ -310,8 +291,7 @@ def test_a_ready_job_is_started_by_the_generation_it_disclosed():
     assert decided(a.asked_start(generation)) == [Start]
 
 
-def test_a_disclosed_generation_is_that_of_the_hold_that_follows():
-    a = DomainA()
+def test_a_disclosed_generation_is_that_of_the_hold_that_follows(a):
     a.run_job(Status.QUEUING)
     generation = a.asked_status().generation
     a.reply(MateTried(NO))

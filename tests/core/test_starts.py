@@ -34,28 +34,6 @@ def test_it_counts_the_present_hour_and_the_167_before(happened, share, restarts
             assert starts.may_start_before_turn(name, now) == (len(before) + 1 <= most)
 
 
-def allowed(share: str, others: int) -> int:
-    """How many jobs of an owner may start before their turn, beside these others."""
-    starts = RecentStarts(Decimal(share))
-    for _ in range(others):
-        starts.count("ann", 0, None)
-    before = 0
-    while before < 100 and starts.may_start_before_turn("ann", 0):
-        starts.count("ann", 0, 5)
-        before += 1
-    return before
-
-
-def test_the_share_is_rounded_up():
-    assert [allowed("0.5", others) for others in (0, 1, 2, 3, 10)] == [1, 2, 3, 4, 11]
-    assert [allowed("0.1", others) for others in (0, 8, 9, 18)] == [1, 1, 2, 3]
-
-
-def test_none_and_all():
-    assert allowed("0", 50) == 0
-    assert allowed("1", 0) == 100
-
-
 def test_what_is_a_week_old_is_forgotten():
     starts = RecentStarts(Decimal("0.5"))
     starts.count("ann", 10, 5)
