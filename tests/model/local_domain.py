@@ -334,21 +334,8 @@ INSTANT = re.compile(r"\b\d{12,}\b")
 WITH_NODES = (JobState.READY, JobState.HOLDING)
 PAST = {"yielded_at", "passed_over", "released", "wanted_until", "early_at"}
 NEVER = {  # what was given, what is only counted, and what is looked at in another way
-    *(
-        "id",
-        "name",
-        "owner",
-        "allocation",
-        "nodes",
-        "run",
-        "requested",
-        "started",
-        "started_at",
-        "start_at",
-        "held_since",
-    ),
-    *("yields", "holds", "held_node_seconds", "calls", "generation", "call_since", "state", "ends"),
-    "allocation",
+    *("id", "name", "owner", "allocation", "nodes", "run", "requested", "started", "started_at", "start_at"),
+    *("held_since", "yields", "holds", "held_node_seconds", "calls", "generation", "call_since", "state", "ends"),
 }
 OF_RUN_JOB = {"disclosed", "hold_limit", "held_until", "hold_ends", "cannot_yield", "will_hold", "uncertain"}
 WHILE_WAITING = OF_RUN_JOB | {

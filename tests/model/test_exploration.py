@@ -44,19 +44,16 @@ SLOTTED = {"kept": slotted(), "moved": slotted(3, 6), "dropped": slotted(9, 4)}
 def scenario(
     jobs, a=Scheme.HOLD, b=Scheme.HOLD, *, patience=2, interval=2, unreachable="start", slots=False, **options
 ):
-    quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), "retry_interval": 1}
-    settings = {
-        name: CoschedulingSettings(
-            scheme=scheme,
-            release_interval=interval,
-            on_peer_unreachable=OnUnreachable(unreachable),
-            peer_patience=patience,
-            slots=slots,
-            **quiet,
-        )
-        for name, scheme in (("A", a), ("B", b))
-    }
+    quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), "retry_interval": 1, "slots": slots}
+    given = {"release_interval": interval, "peer_patience": patience, "on_peer_unreachable": OnUnreachable(unreachable)}
+    settings = {name: CoschedulingSettings(scheme=scheme, **quiet, **given) for name, scheme in (("A", a), ("B", b))}
     return Scenario(settings, jobs, **options)
+
+
+def one_fault(jobs, *schemes, kinds, **options):
+    """A world in which one thing goes wrong, and jobs wait for their peers."""
+    patient = {"patience": LONG, "unreachable": "yield", "faults": 1, "whole": True}
+    return scenario(jobs, *schemes, kinds=frozenset(kinds), **patient, **options)
 
 
 def deep_but_first(values):
@@ -85,8 +82,7 @@ def test_a_pair_starts_once_and_whole_in_every_state(schemes):
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_a_pair_stays_whole_whatever_is_lost_once(schemes, kinds):
     """A message is lost, doubled or late, or a domain is killed in any turn; jobs wait for the peer."""
-    world = scenario(PAIR, *schemes, patience=LONG, unreachable="yield", faults=1, kinds=frozenset(kinds), whole=True)
-    assert explored(world, states=4 * MANY).complete
+    assert explored(one_fault(PAIR, *schemes, kinds=kinds), states=4 * MANY).complete
 
 
 @DEEP
@@ -109,10 +105,7 @@ def test_two_pairs_that_cross_start(schemes, states):
 @DEEP
 @pytest.mark.parametrize("kinds", [LINK, {Fault.CRASH}], ids=["link", "crash"])
 def test_two_pairs_that_cross_stay_whole_whatever_is_lost_once(kinds):
-    world = scenario(
-        CROSSED, patience=LONG, unreachable="yield", slow=False, faults=1, kinds=frozenset(kinds), whole=True
-    )
-    explored(world, states=2 * MANY)
+    explored(one_fault(CROSSED, kinds=kinds, slow=False), states=2 * MANY)
 
 
 @DEEP
@@ -133,8 +126,7 @@ def test_a_pair_with_a_slot_starts(jobs, states):
 @pytest.mark.parametrize("kinds", [LINK | {Fault.BUSY}, {Fault.CRASH}], ids=["link", "crash"])
 @pytest.mark.parametrize("jobs", SLOTTED.values(), ids=list(SLOTTED))
 def test_a_pair_with_a_slot_stays_whole_whatever_is_lost_once(jobs, kinds):
-    one_fault = {"faults": 1, "kinds": frozenset(kinds), "patience": LONG, "unreachable": "yield", "whole": True}
-    world = scenario(jobs, Scheme.YIELD, Scheme.YIELD, slots=True, slow=False, late=0, **one_fault)
+    world = one_fault(jobs, Scheme.YIELD, Scheme.YIELD, kinds=kinds, slots=True, slow=False, late=0)
     explored(world, states=2 * MANY)
 
 
@@ -166,9 +158,7 @@ def test_without_generations_a_job_is_started_by_a_hold_that_has_ended(monkeypat
 
 @DEEP
 def test_a_domain_that_sends_before_it_records_leaves_half_a_pair():
-    world = scenario(
-        PAIR, patience=LONG, unreachable="yield", faults=1, kinds=frozenset({Fault.UNRECORDED}), whole=True
-    )
+    world = one_fault(PAIR, kinds={Fault.UNRECORDED})
     assert wrong(world) in ("half a pair has started", "a pair has started apart")
 
 

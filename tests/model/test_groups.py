@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.model.tlc import NEVER, STANDSTILL, check
+from tests.model.tlc import NEVER, STANDSTILL, expect
 
 RULES = (
     "ReleaseTimer",
@@ -58,16 +58,12 @@ def passing(without: str | None = None) -> dict[str, object]:
     ids=["two that hold", "three that hold", "two that yield", "two members propose, the third holds"],
 )
 def test_all_groups_start(values: dict[str, object], tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", values, invariants=ALWAYS, eventually="EveryJobStarts")
-    print(outcome.states, "states")
-    assert outcome.failure is None, outcome.output
+    expect(None, tmp_path, "Groups", values, invariants=ALWAYS, eventually="EveryJobStarts")
 
 
 @pytest.mark.model
 def test_calls_of_one_group_that_cross_start_no_half(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", world(ONE), invariants=ALWAYS)
-    print(outcome.states, "states")
-    assert outcome.failure is None, outcome.output
+    expect(None, tmp_path, "Groups", world(ONE), invariants=ALWAYS)
 
 
 @pytest.mark.model
@@ -83,6 +79,4 @@ def test_calls_of_one_group_that_cross_start_no_half(tmp_path: Path) -> None:
     ],
 )
 def test_without_a_rule_the_known_failure_is_back(values: dict[str, object], failure: str, tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", values, invariants=ALWAYS, eventually="EveryJobStarts")
-    print(outcome.states, "states")
-    assert outcome.failure == failure, outcome.output
+    expect(failure, tmp_path, "Groups", values, invariants=ALWAYS, eventually="EveryJobStarts")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.model.tlc import NEVER, check
+from tests.model.tlc import NEVER, expect
 
 RULES = (
     "BookingsStay",
@@ -47,9 +47,7 @@ def world(proposals: tuple[int, ...], without: str | None = None, **more: object
     ],
 )
 def test_whatever_goes_wrong_no_half_group_starts(values: dict[str, object], tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Promises", values, invariants=ALWAYS)
-    print(outcome.states, "states")
-    assert outcome.failure is None, outcome.output
+    expect(None, tmp_path, "Promises", values, invariants=ALWAYS)
 
 
 @pytest.mark.model
@@ -59,9 +57,7 @@ def test_whatever_goes_wrong_no_half_group_starts(values: dict[str, object], tmp
     ids=["bookings", "slots"],
 )
 def test_whatever_is_lost_bookings_and_slots_end(values: dict[str, object], ends: str, tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Promises", values, invariants=ALWAYS, eventually=ends)
-    print(outcome.states, "states")
-    assert outcome.failure is None, outcome.output
+    expect(None, tmp_path, "Promises", values, invariants=ALWAYS, eventually=ends)
 
 
 @pytest.mark.model
@@ -90,6 +86,4 @@ def test_whatever_is_lost_bookings_and_slots_end(values: dict[str, object], ends
 def test_without_a_rule_the_known_failure_is_back(
     values: dict[str, object], failure: str, ends: str, tmp_path: Path
 ) -> None:
-    outcome = check(tmp_path, "Promises", values, invariants=ALWAYS, eventually=ends)
-    print(outcome.states, "states")
-    assert outcome.failure == failure, outcome.output
+    expect(failure, tmp_path, "Promises", values, invariants=ALWAYS, eventually=ends)

@@ -58,14 +58,10 @@ def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults =
     first_acquaintance(made)
     made.faults = faults
     made.run(until=UNTIL)
-    runs = [_run(folder, made, jobs) for jobs in linked(made).values()]
+    databases = {name: folder / f"{name}.db" for name in made.nodes}
+    runs = [_recorded(databases, jobs) for jobs in linked(made).values()]
     made.close()
     return runs
-
-
-def _run(folder: Path, made: World, jobs: dict[str, str]) -> Run:
-    names = list(made.nodes)
-    return _recorded({name: folder / f"{name}.db" for name in names}, jobs)
 
 
 def _recorded(databases: Mapping[str, Path], jobs: Mapping[str, str]) -> Run:

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,13 @@ def check(
     standstills = [] if eventually else ["-deadlock"]  # they are not looked for
     done = subprocess.run([*java, *standstills, "World.tla"], cwd=folder, capture_output=True, text=True, check=False)
     return _outcome(done.returncode, done.stdout)
+
+
+def expect(failure: str | None, folder: Path, module: str, values: Mapping[str, object], **looked_for: Any) -> None:
+    """Explore the module: it fails like this, or (None) all holds that is `looked_for`."""
+    outcome = check(folder, module, values, **looked_for)
+    print(outcome.states, "states")
+    assert outcome.failure == failure, outcome.output
 
 
 def _outcome(code: int, output: str) -> Outcome:
