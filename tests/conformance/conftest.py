@@ -16,14 +16,14 @@ from deploy.slurm.lab.programs import missing_programs
 from tests.conformance.recorded_pbs import RecordedServer
 from tests.conformance.worlds import (
     NODES,
-    GridEngineSite,
     Memory,
-    PbsSite,
     RealGridEngine,
     RealPbs,
     RealSlurm,
     RecordedPbs,
     World,
+    gridengine_site,
+    pbs_site,
     slurm,
 )
 
@@ -59,11 +59,11 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     elif request.param == "gridengine":
         if not is_gridengine_installed():
             pytest.skip("Grid Engine is not installed here, or we are not root")
-        with GridEngineSite() as cluster:
+        with gridengine_site() as cluster:
             yield RealGridEngine(cluster)
     else:
         if not is_installed():
             pytest.skip("no OpenPBS here, or we are not root: only its recorded double was asked (pbs-recorded)")
-        with pytest.MonkeyPatch.context() as patch, PbsSite() as cluster:
+        with pytest.MonkeyPatch.context() as patch, pbs_site() as cluster:
             patch.setattr(held_nodes, "LOST_AFTER", 5.0)
             yield RealPbs(cluster)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -266,36 +268,22 @@ class RealGridEngine(World):
         await asyncio.to_thread(self.cluster.start_qmaster)
 
 
-class GridEngineSite:
-    """A Grid Engine cluster with the prolog, as a context."""
-
-    def __enter__(self) -> GridEngineCluster:
-        self._folder = tempfile.TemporaryDirectory(prefix="sge-")
-        self._cluster = GridEngineCluster(Path(self._folder.name), NODES)
-        cluster = self._cluster.__enter__()
+@contextmanager
+def gridengine_site() -> Iterator[GridEngineCluster]:
+    """A Grid Engine cluster with the prolog."""
+    with tempfile.TemporaryDirectory(prefix="sge-") as folder, GridEngineCluster(Path(folder), NODES) as cluster:
         install_prolog(cluster, cluster.folder / "hooks.sock")
-        return cluster
+        yield cluster
 
-    def __exit__(self, *error: object) -> None:
-        self._cluster.__exit__(None, None, None)
-        self._folder.cleanup()
+
+@contextmanager
+def pbs_site() -> Iterator[PbsCluster]:
+    """A PBS cluster with the hook."""
+    with tempfile.TemporaryDirectory(prefix="pbs-") as folder, PbsCluster("mira", Path(folder), NODES) as cluster:
+        install_hook(cluster, peers=())  # of any number
+        yield cluster
 
 
 def slurm() -> Any:
     """A Slurm cluster with hooks, as a context."""
     return clusters("intrepid", nodes=NODES, cpus=1)
-
-
-class PbsSite:
-    """A PBS cluster with the hook, as a context."""
-
-    def __enter__(self) -> PbsCluster:
-        self._folder = tempfile.TemporaryDirectory(prefix="pbs-")
-        self._cluster = PbsCluster("mira", Path(self._folder.name), NODES)
-        cluster = self._cluster.__enter__()
-        install_hook(cluster, peers=())  # of any number
-        return cluster
-
-    def __exit__(self, *error: object) -> None:
-        self._cluster.__exit__(None, None, None)
-        self._folder.cleanup()

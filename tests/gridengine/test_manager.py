@@ -13,7 +13,7 @@ from cosched.core.protocol import MateProblem, named_mate
 from cosched_adapters.batch_system import Refused
 from cosched_adapters.manager import End, Ended
 from deploy.gridengine.lab import is_installed
-from tests.conformance.worlds import GridEngineSite, RealGridEngine
+from tests.conformance.worlds import RealGridEngine, gridengine_site
 
 pytestmark = pytest.mark.soak
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.soak
 def world() -> Iterator[RealGridEngine]:
     if not is_installed():
         pytest.skip("Grid Engine is not installed here, or we are not root")
-    with GridEngineSite() as cluster:
+    with gridengine_site() as cluster:
         yield RealGridEngine(cluster)
 
 

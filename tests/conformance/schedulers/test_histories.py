@@ -32,30 +32,17 @@ from tests.service.world import Faults
 from tests.tiers import seeds, soaked
 
 MEETING = [SCHEMES[0], (MEET, MEET), (MEET, HOLD), (YIELD, MEET), *SCHEMES[1:]]
-PAIRS = {
-    "batch": MEETING,
-    "fluid": MEETING,
-    "express": MEETING,
-    "molding": SCHEMES,  # no domain gives slots
-    "heterogeneous": MEETING,
-    "external": MEETING,
-}
-OF_THE_PAPER = dict.fromkeys(PAIRS, SCHEMES)
+AT_ONCE = ("batch", "fluid", "express", "molding", "heterogeneous")  # whose answers take no time
+KINDS = (*AT_ONCE, "external")
+PAIRS = dict.fromkeys(KINDS, MEETING) | {"molding": SCHEMES}  # no domain gives slots there
+OF_THE_PAPER = dict.fromkeys(KINDS, SCHEMES)
 OF_THREE = [
     (HOLD, HOLD, YIELD), (YIELD, YIELD, YIELD), (HOLD, YIELD, YIELD), (HOLD, HOLD, HOLD), (YIELD, HOLD, HOLD),
     (YIELD, YIELD, HOLD), (YIELD, HOLD, YIELD),
 ]  # fmt: skip
 MIXTURES = [(MEET, MEET, MEET), (YIELD, MEET, MEET), (MEET, MEET, HOLD), (MEET, HOLD, YIELD)]
 MEETING_GROUPS = [OF_THREE[0], *MIXTURES, *OF_THREE[1:]]
-GROUPS = {
-    "batch": MEETING_GROUPS,
-    "fluid": MEETING_GROUPS,
-    "express": MEETING_GROUPS,
-    "molding": OF_THREE,
-    "heterogeneous": MEETING_GROUPS,
-    "external": MEETING_GROUPS,
-}
-AT_ONCE = ("batch", "fluid", "express", "molding", "heterogeneous")  # whose answers take no time
+GROUPS = dict.fromkeys(KINDS, MEETING_GROUPS) | {"molding": OF_THREE}
 
 
 @of_cases(0, PAIRS, GROUPS)
