@@ -46,12 +46,7 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
 from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
 from cosched.service.wire.news_messages import read_news, write_heard
-from cosched.service.wire.pair_messages import (
-    GET_MATE_JOB_ID,
-    GET_MATE_STATUS,
-    START_JOB,
-    TRY_START_MATE,
-)
+from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, GET_MATE_STATUS, START_JOB, TRY_START_MATE
 from cosched.service.wire.translation import write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer

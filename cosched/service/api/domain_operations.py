@@ -29,11 +29,7 @@ class DomainOperations:
         self._change(request, DRAIN, "", self._domain.draining.end)
 
     def correct(
-        self,
-        request: UserRequest,
-        times: RunTimes,
-        corrections: Mapping[Pair, int | None],
-        runs: Mapping[Origin, Runs],
+        self, request: UserRequest, times: RunTimes, corrections: Mapping[Pair, int | None], runs: Mapping[Origin, Runs]
     ) -> None:
         """CorrectRunTimes: seconds that are stated; None: what was learned is forgotten. `runs` take others' place."""
         told = [*(_told(*stated) for stated in corrections.items()), *(_imported(*learned) for learned in runs.items())]

@@ -26,12 +26,7 @@ from cosched.service.domain.malleable import NODELIST, OF_NODES
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import (
-    Coupled,
-    no_pair,
-    refusal_of,
-    until_settled,
-)
+from cosched.service.peers.linking import Coupled, no_pair, refusal_of, until_settled
 from cosched.service.planning.choosing import Choosing
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal

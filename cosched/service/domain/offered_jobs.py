@@ -31,10 +31,7 @@ class OfferedJobs:
     """The jobs of one such domain; only those that name a mate are known to it."""
 
     def __init__(
-        self,
-        domain: LiveDomain,
-        scheduler: ExternalScheduler,
-        agreed: Callable[[float | None, JobId], float | None],
+        self, domain: LiveDomain, scheduler: ExternalScheduler, agreed: Callable[[float | None, JobId], float | None]
     ) -> None:
         """`scheduler`: the domain's. `agreed`: when our job starts if a peer proposes an instant; None: at once."""
         self.domain = domain

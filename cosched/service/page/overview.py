@@ -308,11 +308,7 @@ def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
         clock = f"{words.milliseconds(peer.clock_offset)} {side}, ± {words.milliseconds(peer.clock_uncertainty)}"
     if peer.state in ("unreachable", "refused"):
         return [Fact("Heartbeat", heard, True)]
-    return [
-        Fact("Heartbeat", heard),
-        Fact("Round trip", words.milliseconds(peer.round_trip)),
-        Fact("Clock", clock),
-    ]
+    return [Fact("Heartbeat", heard), Fact("Round trip", words.milliseconds(peer.round_trip)), Fact("Clock", clock)]
 
 
 def _facts(domain: Domain | None, now: datetime) -> list[Fact]:

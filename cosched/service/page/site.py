@@ -109,11 +109,7 @@ class Site:
         found = await self.histories.history(request.query_params.get("past", ""))
         used = await self.histories.usage(request.state.viewer, found.past)
         return self._page(
-            "history.html.j2",
-            request,
-            "",
-            used=used,
-            **{name: getattr(found, name) for name in found.__slots__},
+            "history.html.j2", request, "", used=used, **{name: getattr(found, name) for name in found.__slots__}
         )
 
     async def live(self, request: Request) -> Response:

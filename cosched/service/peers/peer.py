@@ -20,16 +20,7 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from cosched.core.protocol import (
-    Domain,
-    Failure,
-    GroupOrder,
-    MemberTold,
-    MutatingRequest,
-    Reply,
-    Request,
-    TellMember,
-)
+from cosched.core.protocol import Domain, Failure, GroupOrder, MemberTold, MutatingRequest, Reply, Request, TellMember
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import ClockOffset
 from cosched.service.peers.outcomes import OF_PAIRS_ONLY, CallError, failure, is_lost, one_line

@@ -6,17 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
-from cosched.core.protocol import (
-    Domain,
-    Failure,
-    Found,
-    MateJobId,
-    MateProblem,
-    MemberTold,
-    Reply,
-    Request,
-    TellMember,
-)
+from cosched.core.protocol import Domain, Failure, Found, MateJobId, MateProblem, MemberTold, Reply, Request, TellMember
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.peers.outcomes import CallError

@@ -45,12 +45,7 @@ class Explaining:
     """The estimates and reasons of one domain; belongs to its loop."""
 
     def __init__(
-        self,
-        domain: LiveDomain,
-        queue: Queue,
-        peers: PeerClients,
-        estimates: Estimates,
-        looks: MateLooks | None = None,
+        self, domain: LiveDomain, queue: Queue, peers: PeerClients, estimates: Estimates, looks: MateLooks | None = None
     ) -> None:
         """`looks`: ask how mates stand at which somebody looks; None: nobody does."""
         self._looks = looks

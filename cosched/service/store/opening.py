@@ -176,10 +176,6 @@ def open_beside(path: Path) -> Database:
 def _connect(path: Path, how: str, *, one_thread: bool = True) -> Database:
     # Without an isolation level the sqlite3 module begins no transactions of its own.
     connection = sqlite3.connect(
-        f"{path.as_uri()}?{how}",
-        uri=True,
-        timeout=_BUSY_TIMEOUT,
-        isolation_level=None,
-        check_same_thread=one_thread,
+        f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=one_thread
     )
     return Database(connection, recursive_triggers=False, execute_plugins=False)
