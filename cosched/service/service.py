@@ -25,8 +25,6 @@ from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import Serving, nobody_looks
 from cosched.service.api.domain_operations import DomainOperations
-from cosched.service.api.explain_api import Explained
-from cosched.service.api.machines_api import Planned
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.rendezvous_api import Rendezvous
@@ -339,7 +337,8 @@ class Service:
         return Served(
             Serving(
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
-                self.views, self.reads, self.watchers, self.about, self._greeting.tell,
+                self.views, self.reads, self.watchers, self.about, self._greeting.tell, self.explaining, self._machines,
+                Quotes(self.domain, self.queue, self.operations.prospect),
                 self._looks.look if self._looks is not None else nobody_looks,
             ),
             lambda identify: CoschedulingApi(
@@ -348,10 +347,6 @@ class Service:
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),
-            Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
-            Planned(
-                self.domain, self.reads, self._machines, Quotes(self.domain, self.queue, self.operations.prospect)
-            ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
                 self._greeting.clock_ahead, self.explaining, self.queue,

@@ -110,7 +110,7 @@ async def submitted_with_a_pair(node: Node) -> Walk:
         Queue(cast(Any, SimpleNamespace(check=lambda _: None))),
     )
     operations = Operations(domain, requests, None, queue, Announcer(), Coupled(["b"]), 9, 10**6)
-    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), None, None, None, None)
+    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), *[None] * 7)
     api = DomainApi(serving, lambda _: Caller(None, "u", False, "socket"))
     mate = MateName(pair=PairName(domain="b", name="q"))
     request = SubmitJobRequest(request_id="r", script=SCRIPT.script, mates=[mate])

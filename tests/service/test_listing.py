@@ -48,7 +48,7 @@ async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     requests, queue = Requests(domain), Queue(None)
     operations = Operations(domain, requests, None, queue, None, [], 1, 1)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
-    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), reads, None, None, None)
+    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), reads, *[None] * 6)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
     port = server.add_insecure_port("127.0.0.1:0")

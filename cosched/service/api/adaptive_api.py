@@ -10,7 +10,6 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId
 from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.domain.live_domain import LiveDomain
@@ -25,7 +24,6 @@ from cosched.service.wire.fields import FieldError
 from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer
 
-TIMES = ("exec_time", "exec_time_comp", "exec_time_comm")
 LONGEST = 1e9  # seconds that an iteration, or an adaptation, may take
 
 
@@ -68,15 +66,12 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         job = str(record.id)
         if tuple(told) != self.domain.sizes.predicted(record) and job not in self.domain.aside:
             with self.domain.turns.take():
-                self._predict(job, told)
+                try:
+                    self.domain.predict(job, told)
+                except ValueError as error:
+                    said = f"what job {job} predicts cannot be counted: {error}"
+                    raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PREDICTIONS", said) from None
         return adaptive_pb2.TellPredictionsResponse()
-
-    def _predict(self, job: JobId, told: Sequence[Prediction]) -> None:
-        try:
-            self.domain.predict(job, told)
-        except ValueError as error:
-            said = f"what job {job} predicts cannot be counted: {error}"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PREDICTIONS", said) from None
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job, which runs; Refusal if the caller may not speak for it."""
@@ -108,21 +103,22 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
 
 
 def _adaptation(sizing: Sizing) -> adaptive_pb2.Adaptation:
+    more = len(sizing.names) - sizing.using
     if sizing.settled:
         return adaptive_pb2.ADAPTATION_NONE
-    if len(sizing.names) == sizing.using:
+    if not more:
         return adaptive_pb2.ADAPTATION_MIGRATE_PROCESSOR
-    more = len(sizing.names) > sizing.using
-    return adaptive_pb2.ADAPTATION_ADD_PROCESSOR if more else adaptive_pb2.ADAPTATION_REMOVE_PROCESSOR
+    return adaptive_pb2.ADAPTATION_ADD_PROCESSOR if more > 0 else adaptive_pb2.ADAPTATION_REMOVE_PROCESSOR
 
 
 def _checked(told: job_pb2.Iterations) -> Iterations:
     if told.number < 1:
         raise FieldError("past.number", "is less than 1")
-    for name in TIMES:
-        if not 0 <= getattr(told, name) < math.inf:
+    checked = Iterations(*(getattr(told, name) for name in Iterations._fields))
+    for name, value in checked._asdict().items():
+        if not 0 <= value < math.inf:
             raise FieldError(f"past.{name}", "is not a time in seconds")
-    return Iterations(told.number, told.exec_time, told.exec_time_comp, told.exec_time_comm)
+    return checked
 
 
 def checked_predictions(told: Sequence[job_pb2.Prediction], least: int, ideal: int) -> list[Prediction]:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import grpc
 
+from cosched.core.protocol import Domain
 from cosched.schedulers.faults import blamed
 from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
@@ -46,6 +47,15 @@ class ApiFor(Generic[_Parts]):
         self._identify = identify
 
 
+class ApiForPeers(ApiFor[_Parts]):
+    """The same, also for other domains."""
+
+    def __init__(self, serving: _Parts, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
+        """`check_peer`: Refusal if the caller does not speak for that peer."""
+        super().__init__(serving, identify)
+        self._check_peer = check_peer
+
+
 Method: TypeAlias = Callable[[_Api, _Message, Context], Coroutine[Any, Any, Reply]]
 
 
@@ -65,16 +75,16 @@ def answered(work: Method[_Api, _Message, Reply], name: str = "") -> Method[_Api
         except (Refusal, FieldError, StoreError) as error:
             await durable()
             refusal = as_refusal(error)
-            metrics.request(call, refusal.code.name, time.perf_counter() - began)
-            await abort(context, refusal)
         except Exception as error:
             _LOG.exception("a fault of the service, in %s", call)
-            metrics.request(call, "INTERNAL", time.perf_counter() - began)
             fault = blamed(error, api.domain.kind)
             said = f"internal error: see the log of {api.domain.name}" if fault is None else fault.short
-            await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", said))
-        metrics.request(call, "OK", time.perf_counter() - began)
-        return reply
+            refusal = Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", said)
+        else:
+            metrics.request(call, "OK", time.perf_counter() - began)
+            return reply
+        metrics.request(call, refusal.code.name, time.perf_counter() - began)
+        return await abort(context, refusal)
 
     return method
 

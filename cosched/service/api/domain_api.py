@@ -23,6 +23,9 @@ from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watcher, Watchers
 from cosched.service.manager.queues import Queue
+from cosched.service.planning.explaining import Explaining
+from cosched.service.planning.machines import Machines
+from cosched.service.planning.quoting import Quotes
 from cosched.service.store import EventRecord, JobRecord, StoreError
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
@@ -50,7 +53,7 @@ async def nobody_looks(_: Sequence[JobRecord]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The parts of a service that its API uses; shared by all listeners."""
+    """The parts of a service that its APIs use; shared by all listeners."""
 
     domain: LiveDomain
     requests: Requests
@@ -62,6 +65,9 @@ class Serving:
     watchers: Watchers
     about: Callable[[], cluster_pb2.Domain]
     tell_peers: Callable[[], None]  # tells peers whether this domain drains
+    explaining: Explaining
+    machines: Machines | None  # None: none are listed
+    quotes: Quotes
     look: Callable[[Sequence[JobRecord]], Awaitable[None]] = nobody_looks  # somebody looks at these jobs
 
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from cosched.core.protocol import Domain, JobId
-from cosched.service.api.answering import ApiFor, Context, answered
-from cosched.service.api.operations import Operations
-from cosched.service.api.reads import Reads
+from cosched.service.api.answering import ApiForPeers, Context, answered
+from cosched.service.api.domain_api import Serving
 from cosched.service.api.requests import checked_reader
-from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.manager.queues import Queue
-from cosched.service.planning.explaining import ASKED_AT_ONCE, Explaining
+from cosched.service.planning.explaining import ASKED_AT_ONCE
 from cosched.service.planning.near_names import Sought
 from cosched.service.store import JobRecord
-from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.fields import (
     MAX_OWNER,
     MAX_PAIR,
@@ -33,24 +26,8 @@ from cosched.v1.explain_pb2_grpc import ExplainServiceServicer
 MOST_JOBS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """The parts of a service that this API uses."""
-
-    domain: LiveDomain
-    operations: Operations
-    queue: Queue
-    reads: Reads
-    explaining: Explaining
-
-
-class ExplainApi(ApiFor[Explained], ExplainServiceServicer):
+class ExplainApi(ApiForPeers[Serving], ExplainServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, serving: Explained, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
-        """`check_peer`: Refusal if the caller does not speak for that peer."""
-        super().__init__(serving, identify)
-        self._check_peer = check_peer
 
     @answered
     async def ExplainJobs(

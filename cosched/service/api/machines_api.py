@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.service.api.answering import ApiFor, Context, answered
-from cosched.service.api.reads import Reads
+from cosched.service.api.domain_api import Serving
 from cosched.service.api.requests import checked_reader
-from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.planning.machines import Machines
-from cosched.service.planning.quoting import Quotes
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import read_prospect
 from cosched.v1 import machines_pb2
 from cosched.v1.machines_pb2_grpc import MachinesServiceServicer
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The parts of a service that this API uses; `machines` None: none are listed."""
-
-    domain: LiveDomain
-    reads: Reads
-    machines: Machines | None
-    quotes: Quotes
-
-
-class MachinesApi(ApiFor[Planned], MachinesServiceServicer):
+class MachinesApi(ApiFor[Serving], MachinesServiceServicer):
     """The API for callers of one listener."""
 
     @answered

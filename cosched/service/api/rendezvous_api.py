@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import grpc
@@ -12,12 +11,11 @@ import grpc
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateStatus, JobId, MateStatus, Status
-from cosched.service.api.answering import ApiFor, Context, answered
+from cosched.service.api.answering import ApiForPeers, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
-from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, check_job, check_job_of, check_text
 from cosched.service.wire.message_parts import STATUS
@@ -39,13 +37,8 @@ class Rendezvous:
     ports: tuple[int, int] | None
 
 
-class RendezvousApi(ApiFor[Rendezvous], RendezvousServiceServicer):
+class RendezvousApi(ApiForPeers[Rendezvous], RendezvousServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, serving: Rendezvous, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
-        """`check_peer`: Refusal if the caller does not speak for that peer."""
-        super().__init__(serving, identify)
-        self._check_peer = check_peer
 
     @answered
     async def FindMates(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cosched.service.api.answering import ApiFor, Context, answered
-from cosched.service.api.explain_api import Explained
-from cosched.service.api.reads import Usage
+from cosched.service.api.domain_api import Serving
+from cosched.service.api.reads import Reads, Usage
 from cosched.service.api.requests import checked_reader
 from cosched.service.domain.charges import HOUR
+from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.wire.fields import FieldError, check_time
 from cosched.v1 import explain_pb2, usage_pb2
 from cosched.v1.usage_pb2_grpc import UsageServiceServicer
@@ -20,26 +21,26 @@ BY = {
 }
 
 
-class UsageApi(ApiFor[Explained], UsageServiceServicer):
+class UsageApi(ApiFor[Serving], UsageServiceServicer):
     """The API for callers of one listener."""
 
     @answered
     async def ListUsage(self, request: usage_pb2.ListUsageRequest, context: Context) -> usage_pb2.ListUsageResponse:
         caller = checked_reader(self.domain, self._identify(context))
         async with self._serving.reads.reading(caller.via):
-            return await sums(self._serving, request)
+            return await sums(self.domain, self._serving.reads, request)
 
 
-async def sums(serving: Explained, request: usage_pb2.ListUsageRequest) -> usage_pb2.ListUsageResponse:
+async def sums(domain: LiveDomain, reads: Reads, request: usage_pb2.ListUsageRequest) -> usage_pb2.ListUsageResponse:
     """Return the sums, for a caller who may read, in its turn. FieldError, StoreError."""
     by = BY.get(request.by)
     if by is None:
         raise FieldError("by", "is not known here")
     if not 0 <= request.limit <= MOST_SUMS:
         raise FieldError("limit", f"is not between 0 and {MOST_SUMS}")
-    clock, charges = serving.domain.clock, serving.domain.records.charges
+    clock, charges = domain.clock, domain.records.charges
     since = clock.from_wall(check_time("since", request.since)) // HOUR if request.HasField("since") else 0
-    found = await serving.reads.usage(by, since)
+    found = await reads.usage(by, since)
     budgets = charges.accounts.budgets if by == "account" else {}
     for account in budgets:
         found.setdefault(account, Usage())

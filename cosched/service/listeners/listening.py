@@ -19,8 +19,8 @@ from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServ
 from cosched.service.api.adaptive_api import Adaptive, AdaptiveApi
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import DomainApi, Serving
-from cosched.service.api.explain_api import ExplainApi, Explained
-from cosched.service.api.machines_api import MachinesApi, Planned
+from cosched.service.api.explain_api import ExplainApi
+from cosched.service.api.machines_api import MachinesApi
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
 from cosched.service.api.run_times_api import RunTimesApi
@@ -79,8 +79,6 @@ class Served:
     peers: Callable[[Identify], CoschedulingApi]
     rendezvous: Rendezvous
     adaptive: Adaptive | None  # of a domain whose running jobs change their size
-    explained: Explained
-    planned: Planned
     described: Described
     calls: PeerClients
     lockstep: Lockstep | None  # of a replay that a conductor paces
@@ -145,8 +143,8 @@ class Listeners:
         from cosched.service.listeners.page_opening import open_page  # its packages are of an extra
 
         page = open_page(
-            self._configuration, served.described, served.explained, served.calls, served.users.watchers, self._tls,
-            self._metrics.text, self._problem,
+            self._configuration, served.described, served.calls, served.users.watchers, self._tls, self._metrics.text,
+            self._problem,
         )  # fmt: skip
         stack.push_async_callback(page.stop)
 
@@ -240,10 +238,10 @@ def _add_services(served: Served, server: _Server) -> None:
         add_CoschedulingServiceServicer_to_server(peers, receiving)
         add_PageServiceServicer_to_server(PageApi(served.described, identify, peers.check_peer), receiving)
     add_RendezvousServiceServicer_to_server(RendezvousApi(served.rendezvous, identify, peers.check_peer), receiving)
-    add_ExplainServiceServicer_to_server(ExplainApi(served.explained, identify, peers.check_peer), receiving)
-    add_UsageServiceServicer_to_server(UsageApi(served.explained, identify), receiving)
+    add_ExplainServiceServicer_to_server(ExplainApi(served.users, identify, peers.check_peer), receiving)
+    add_UsageServiceServicer_to_server(UsageApi(served.users, identify), receiving)
     add_RunTimesServiceServicer_to_server(RunTimesApi(served.users, identify), receiving)
-    add_MachinesServiceServicer_to_server(MachinesApi(served.planned, identify), receiving)
+    add_MachinesServiceServicer_to_server(MachinesApi(served.users, identify), receiving)
     add_DomainServiceServicer_to_server(DomainApi(served.users, identify), receiving)
     if server.local and served.adaptive is not None:
         add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 
-from cosched.service.api.explain_api import Explained
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Page
 from cosched.service.domain.watching import Watchers
@@ -31,7 +30,6 @@ OF_GROUP = 0o660  # mode of the page's socket: the service's own user, and the g
 def open_page(
     configuration: Configuration,
     described: Described,
-    explained: Explained,
     peers: PeerClients,
     watchers: Watchers,
     tls: TlsFiles | None,
@@ -48,7 +46,7 @@ def open_page(
     told = PeersTold(configuration.domain.name, peers, patience, described.domain.presence.silent)
     site = Site(described, told, watchers, configuration, limits, problem)
     also = () if configuration.domain.http is None else (parse_address(configuration.domain.http)[0].lower(),)
-    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained, told).routes(), *also)
+    app = application(site, viewers, limits, metrics, problem, JsonApi(described, told).routes(), *also)
     server = PageServer(app, viewers, page.max_connections, tls if page.tls else None)
     server.start(list(_sockets(configuration, page)))
     return server

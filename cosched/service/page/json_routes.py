@@ -19,7 +19,6 @@ from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.client.view import View
 from cosched.core.job import JobState
-from cosched.service.api.explain_api import Explained
 from cosched.service.api.usage_api import sums
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
@@ -57,12 +56,11 @@ class _RefusedError(Exception):
 class JsonApi:
     """The handlers of one domain."""
 
-    def __init__(self, described: Described, explained: Explained, told: PeersTold) -> None:
+    def __init__(self, described: Described, told: PeersTold) -> None:
         self._domain = described.domain
         self._described = described
         self._policy = described.policy
         self._reads = described.reads
-        self._explained = explained
         self._told = told
 
     def routes(self) -> list[Route]:
@@ -101,7 +99,7 @@ class JsonApi:
     async def _explanation(self, request: Request) -> Any:
         record, viewer = await self._seen(request), request.state.viewer
         async with self._reads.reading(viewer.key):
-            [explained] = await self._explained.explaining.explain([record], names=viewer.name == record.owner)
+            [explained] = await self._described.explaining.explain([record], names=viewer.name == record.owner)
         return Explanation(await self._told.allowed(viewer, explained)).as_dict()
 
     async def _seen(self, request: Request) -> JobRecord:
@@ -110,7 +108,7 @@ class JsonApi:
         id = number(job)
         record = None
         if id is not None:
-            await self._explained.queue.look_for(job)
+            await self._described.queue.look_for(job)
             record = self._domain.jobs.get(job)
             if record is None:
                 async with self._reads.reading(viewer.key):
@@ -134,7 +132,7 @@ class JsonApi:
             question.since.FromDatetime(self._described.now())
             question.since.seconds -= _span(asked["since"])
         async with self._reads.reading(viewer.key):
-            found = await sums(self._explained, question)
+            found = await sums(self._domain, self._reads, question)
         return [Usage(one).as_dict() for one in found.usages if by != "user" or self._policy.sees(viewer, one.name)]
 
     async def _description(self, _: Request) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cosched.core.protocol import Domain
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiForPeers, Context, answered
 from cosched.service.api.reads import Reads
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
@@ -16,7 +16,6 @@ from cosched.service.manager.queues import Queue
 from cosched.service.page.viewers import Policy
 from cosched.service.planning.explaining import Explaining
 from cosched.service.store import EventRecord, JobRecord
-from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.fields import MAX_OWNER, FieldError, check_domain, check_text, number
 from cosched.v1 import cluster_pb2, domain_pb2, page_pb2
 from cosched.v1.page_pb2_grpc import PageServiceServicer
@@ -53,45 +52,36 @@ class Described:
         return datetime.fromtimestamp(self.clock.to_wall(instant), UTC)
 
 
-class PageApi(PageServiceServicer):
+class PageApi(ApiForPeers[Described], PageServiceServicer):
     """The API for peers' pages, for callers of one listener."""
-
-    def __init__(self, described: Described, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
-        """`check_peer`: Refusal if the caller does not speak for that peer."""
-        self._described = described
-        self.domain = described.domain
-        self._identify = identify
-        self._check_peer = check_peer
 
     @answered
     async def DescribeJobs(
         self, request: page_pb2.DescribeJobsRequest, context: Context
     ) -> page_pb2.DescribeJobsResponse:
-        peer = check_domain("domain", request.domain)
-        caller = self._identify(context)
+        peer, caller = check_domain("domain", request.domain), self._identify(context)
         self._check_peer(caller, peer)
-        async with self._described.reads.reading(caller.via):
+        async with self._serving.reads.reading(caller.via):
             return await self._describe(request, peer)
 
     async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:
-        told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._described.about()))
+        told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._serving.about()))
         name = check_text("viewer", request.viewer, MAX_OWNER, least=0)
         viewer = self.domain.core.names.owner_here(peer, name) if name else ""
         records = {job: await self._seen(job, peer, viewer) for job in _checked(request.job_ids)}
         ids = [record.id for record in records.values() if record is not None]
-        events = await self._described.reads.stories(ids, () if request.stories else OF_LANES, MAX_EVENTS)
+        events = await self._serving.reads.stories(ids, () if request.stories else OF_LANES, MAX_EVENTS)
         for job, record in records.items():
             message = told.jobs.add(job_id=job)
             if record is not None:
-                self._described.views.write_job(message.job, record)
+                self._serving.views.write_job(message.job, record)
         self._add_events(told, reversed(events))
         return told
 
     async def _seen(self, job: str, peer: Domain, viewer: str) -> JobRecord | None:
         """Return a job that the viewer may see: a mate of the peer's; None: there is none."""
-        described = self._described
-        record = described.domain.jobs.get(job) or await described.reads.job(int(job))
-        if record is None or peer not in record.mates or not described.policy.tells(viewer, record.owner):
+        record = self.domain.jobs.get(job) or await self._serving.reads.job(int(job))
+        if record is None or peer not in record.mates or not self._serving.policy.tells(viewer, record.owner):
             return None
         return record
 
@@ -99,7 +89,7 @@ class PageApi(PageServiceServicer):
         """Add as many of the last events as the answer has room for."""
         room, messages = MAX_BYTES - told.ByteSize(), {message.job_id: message for message in told.jobs}
         for event in last_first:
-            made = self._described.views.event(event)
+            made = self._serving.views.event(event)
             room -= made.ByteSize() + 8
             if room < 0:
                 break
