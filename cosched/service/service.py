@@ -254,14 +254,12 @@ class Service:
         stack.push_async_callback(self.requests.close)
 
     def _keep_links(self, stack: AsyncExitStack) -> None:
-        """Keep the connections by ssh, if there are any."""
-        if not any(peer.ssh for peer in self.configuration.peers):
-            return
-        from cosched.service.peers.ssh_link import SshLink  # most services have none
-
-        grace = float(self.configuration.coscheduling_settings().peer_grace)
+        """Keep the connections by ssh."""
         for peer in self.configuration.peers:
             if peer.ssh is not None:
+                from cosched.service.peers.ssh_link import SshLink  # most services have none
+
+                grace = float(self.configuration.coscheduling_settings().peer_grace)
                 stack.push_async_callback(SshLink(self.name, peer, grace, self.fail).close)
 
     def _open_durability(self, stack: AsyncExitStack) -> Durability | None:

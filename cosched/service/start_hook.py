@@ -36,9 +36,7 @@ class StartHook:
             _LOG.warning("on_pair_start is too slow: it has not run for some starts")
 
     async def _hear(self, event: EventRecord) -> None:
-        if event.job is None or not tells_of_common_start(event.what, event.detail):
-            return
-        record = self._domain.jobs.get(str(event.job)) or self._domain.store.job(event.job)
+        record = self._domain.record(str(event.job)) if tells_of_common_start(event.what, event.detail) else None
         if record is None:
             return
         programs = Programs("on_pair_start", None, self._timeout, self._variables(record, event))

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 
 TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Send systemd `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1` or `STATUS=...`; return whether this succeeded.
+    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`; return whether this succeeded.
 
-    Does nothing if NOTIFY_SOCKET is not set. RELOADING=1 gets the time stamp that Type=notify-reload requires.
+    Does nothing if NOTIFY_SOCKET is not set.
     """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):
         return False
-    if state.startswith("RELOADING=1"):
-        state += f"\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
     return _send("\0" + path[1:] if path[0] == "@" else path, state)
 
 

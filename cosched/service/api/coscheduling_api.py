@@ -43,7 +43,7 @@ from cosched.service.store import AuditRecord
 from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
+from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain
 from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
 from cosched.service.wire.news_messages import read_news, write_heard
 from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, GET_MATE_STATUS, START_JOB, TRY_START_MATE
@@ -245,9 +245,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
         """Return what we know of the mate of a job of ours, and its domain; changes nothing."""
-        record = self.domain.jobs.get(job)
-        if record is None and (id := number(job)) is not None:
-            record = self.domain.store.job(id)
+        record = self.domain.record(job)
         if record is None or not record.is_pair:
             return MateJobId(Found.NO_PAIR, None), self.domain.name
         peer, mate = record.mate.peer, record.mate.mate

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import grpc
 
 from cosched.core.events import Linked, Unlinked
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, Failure, MateJobId, Named
+from cosched.core.protocol import Domain, Failure, Named
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
@@ -55,7 +53,7 @@ class Links:
         await until_linkable(self._domain, job)
         await self._queue.relink(job, named)
         await until_linkable(self._domain, job)  # it may have asked its mate meanwhile
-        known = _known(named, answers)
+        known = named.with_mate(named.mate or answers[named.peer].job) if named.is_pair else named
         self._check_linkable(record, known)  # it may have started meanwhile, or another job may have this mate
         with self._domain.turns.requested():
             self._requests.on_record(request, record.id, str(named))
@@ -97,8 +95,8 @@ class Links:
 
     def _unanswered(self, record: JobRecord, peer: Domain, error: CallError) -> Refusal:
         if error.failure is Failure.REFUSED:
-            code, reason, said = grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", f"{peer} refuses this domain"
-            said = f"{said}: {error.problem}"
+            code, reason = grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR"
+            said = f"{peer} refuses this domain: {error.problem}"
         else:
             code, reason = grpc.StatusCode.UNAVAILABLE, "PEER_UNREACHABLE"
             said = self._domain.presence.silent(peer, error.problem)
@@ -124,8 +122,3 @@ class Links:
             self._domain.decisions.feed(Unlinked(job))
             record.lookup = record.mate_status = UNASKED
         return record
-
-
-def _known(named: Named, answers: Mapping[Domain, MateJobId]) -> Named:
-    """Return the mate with its id, which its domain may have told."""
-    return named.with_mate(named.mate or answers[named.peer].job) if named.is_pair else named

@@ -61,8 +61,9 @@ class Operations:
         coupled: Coupled, most_jobs: int, most_bytes: int,
         submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
-        """One user may have `most_jobs` jobs that have not ended, and
-        `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
+        """One user may have `most_jobs` jobs that have not ended, and `most_bytes` bytes of their scripts.
+
+        `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
         """
         self._domain = domain
         self.requests = requests
@@ -94,7 +95,9 @@ class Operations:
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
         before = await self._replaced(request, wanted.in_place_of) if wanted.in_place_of else None
-        named = wanted.named if before is None else _in_place_of(before, wanted)
+        named = wanted.named
+        if before is not None:  # its own terms win
+            named = before.named if wanted.terms == NO_TERMS else before.named._replace(terms=wanted.terms)
         named = None if named is None else await self._named.checked(named)
         record = self._record(wanted, owner, named)
         self._check_room(owner, record.nodes)
@@ -208,9 +211,8 @@ class Operations:
         except ManagerError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "MANAGER_REFUSED", str(error)) from error
         except StoreError as error:
-            raise Refusal(
-                grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be recorded: {error.reason}"
-            ) from error
+            said = f"the job cannot be recorded: {error.reason}"
+            raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", said) from error
 
     def _owner(self, request: UserRequest, owner: str) -> str:
         if owner in ("", user := request.user):
@@ -275,19 +277,19 @@ class Operations:
     async def release(self, request: UserRequest, job: str) -> JobRecord:
         """ReleaseHold."""
         await self._queue.look_for(job)
-        self._check_releasable(job)
+        held = self._domain.core.jobs.get(job)
+        if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
+            said = f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said)
         record = self.jobs.owned(request, job)
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise wrong_state(record, "be released: it does not hold")
         if job in self._domain.aside and not request.caller.operator:
-            raise not_owner(
-                f"an operator has put job {job} aside, as the scheduler failed with it: only one releases it"
-            )
+            said = f"an operator has put job {job} aside, as the scheduler failed with it: only one releases it"
+            raise not_owner(said)
         if not record.user_hold and not request.caller.operator:
-            raise not_owner(
-                f"only an operator may end a hold before its time; to end the wait of job {job}, "
-                "link it with another mate, unlink it (it then starts alone) or cancel it"
-            )
+            said = f"only an operator may end a hold before its time; to end the wait of job {job}, "
+            raise not_owner(said + "link it with another mate, unlink it (it then starts alone) or cancel it")
         with self._domain.turns.requested():
             self.requests.on_record(request, record.id, "")
             if record.user_hold:
@@ -298,15 +300,3 @@ class Operations:
             else:
                 self._domain.decisions.feed(ReleaseDue(job))
         return record
-
-    def _check_releasable(self, job: str) -> None:
-        held = self._domain.core.jobs.get(job)
-        if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
-            said = f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said)
-
-
-def _in_place_of(before: JobRecord, wanted: Submission) -> Named:
-    """Return those with which a job starts that is submitted in the place of another one; its own terms win."""
-    named = before.named
-    return named if wanted.terms == NO_TERMS else named._replace(terms=wanted.terms)

@@ -9,7 +9,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import WrongDomainError, check_text, number
+from cosched.service.wire.fields import WrongDomainError, check_text
 from cosched.v1.coscheduling_pb2 import JobRef
 
 
@@ -21,10 +21,7 @@ class OwnedJobs:
 
     def job(self, job: str) -> JobRecord:
         """Return the job, ended or not; Refusal if there is none."""
-        record = self._domain.jobs.get(job)
-        if record is None and (id := number(job)) is not None:
-            record = self._domain.store.job(id)
-        if record is None:
+        if (record := self._domain.record(job)) is None:
             raise self.no_job(job)
         return record
 

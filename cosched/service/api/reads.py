@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from cosched.core.job import JobState
 from cosched.service.domain.charges import Cost
@@ -22,7 +23,6 @@ from cosched.service.store.reading import RANGE
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs to look through or write before other work gets its turn
-_AT_ONCE = 1  # concurrent reads of one caller; more wait
 
 
 @dataclass(slots=True)
@@ -39,8 +39,7 @@ class Reads:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._thread = ThreadPoolExecutor(1, "reads")
-        self._open: dict[str, asyncio.Semaphore] = {}
-        self._wanting: dict[str, int] = {}  # how many calls of each caller read or wait to
+        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by caller
 
     async def close(self) -> None:
         """Wait for the running statement, and close the connection."""
@@ -50,15 +49,9 @@ class Reads:
     @asynccontextmanager
     async def reading(self, caller: str) -> AsyncIterator[None]:
         """Let this caller read in the block, after its earlier reads have ended."""
-        one_at_a_time = self._open.setdefault(caller, asyncio.Semaphore(_AT_ONCE))
-        self._wanting[caller] = self._wanting.get(caller, 0) + 1
-        try:
-            async with one_at_a_time:
-                yield
-        finally:
-            self._wanting[caller] -= 1
-            if not self._wanting[caller]:
-                del self._wanting[caller], self._open[caller]
+        one_at_a_time = self._reading.setdefault(caller, asyncio.Lock())
+        async with one_at_a_time:
+            yield
 
     # While a caller is reading; all of them raise StoreError
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 import grpc
@@ -118,15 +118,15 @@ class Reception:
         await abort(context, refusal)
 
 
+@dataclass(frozen=True, slots=True)
 class _Method:
     """One method at one listener."""
 
-    def __init__(self, service: str, name: str, limits: Limits, identify: Identify, keep: Keep) -> None:
-        self.name = name
-        self.of_peers = service in _OF_PEERS
-        self.limits = limits
-        self.identify = identify
-        self.keep = keep
+    name: str
+    of_peers: bool
+    limits: Limits
+    identify: Identify
+    keep: Keep
 
 
 class Handled(Protocol):
@@ -157,7 +157,7 @@ class ReceivingServer:
 
     def _receiving(self, service: str, name: str, handler: Any) -> grpc.RpcMethodHandler:
         limits = STREAMS if handler.response_streaming else CALLS
-        method = _Method(service, name, limits, self._identify, self._keep)
+        method = _Method(name, service in _OF_PEERS, limits, self._identify, self._keep)
         read, write = _reading(handler.request_deserializer), handler.response_serializer
         if handler.request_streaming:
             many = _to_many(handler.stream_stream, self._reception.stream, method)

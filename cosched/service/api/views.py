@@ -47,9 +47,9 @@ class Views:
         self._domain = domain
         self._clock = clock
 
-    def ref(self, job: int | str, domain: str | None = None) -> coscheduling_pb2.JobRef:
-        """Return a reference to a job, of this domain if no other is given."""
-        return coscheduling_pb2.JobRef(domain=domain or self._domain.name, job_id=str(job))
+    def ref(self, job: int | str) -> coscheduling_pb2.JobRef:
+        """Return a reference to a job of this domain."""
+        return coscheduling_pb2.JobRef(domain=self._domain.name, job_id=str(job))
 
     def job(self, record: JobRecord) -> job_pb2.Job:
         """Return the message for a job."""

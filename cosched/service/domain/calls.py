@@ -99,11 +99,7 @@ class Calls:
         if record.is_pair:
             before, record.mate_status, record.heard_at = record.mate_status, STATUS[reply.status], now
             if record.mate_status != before and str(record.id) in self._records.jobs:
-                self._save(record)
-
-    @in_turn
-    def _save(self, record: JobRecord) -> None:
-        self._journal.save(record)
+                self.turns.happen(self._journal.save, record)
 
     @in_turn
     def heard(self, job: JobId, named: Named, answers: Mapping[Domain, MateJobId]) -> None:

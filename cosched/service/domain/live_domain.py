@@ -46,6 +46,7 @@ from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.store.auditing import RefusedChanges
+from cosched.service.wire.fields import number
 from cosched.sockets.sparing_log import SparingLog
 
 _LOG = logging.getLogger(__name__)
@@ -94,7 +95,8 @@ class LiveDomain:
         charges = Charges(name, accounts, self.jobs, lambda: self.journal.changes.charges)
         self.core = core = Coscheduler(
             name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,
-            known_as=self._name_of if of_traces else str, may_hold=charges.may_hold, from_wall=clock.from_wall,
+            known_as=(lambda job: self.jobs[job].name) if of_traces else str, may_hold=charges.may_hold,
+            from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(
             core,
@@ -116,13 +118,16 @@ class LiveDomain:
         self.presence = Presence(decisions, records, turns)
         self.draining = Draining(decisions, records)
 
-    def _name_of(self, job: JobId) -> str:
-        return self.jobs[job].name
-
     def _held_back(self, job: JobId) -> bool:
         """Return whether its user holds the job back, or it is adopted in a batch system's queue alone (`Queue`)."""
         record = self.jobs.get(job)
         return record is not None and (record.user_hold or not self.scheduler.capabilities.all_jobs)
+
+    def record(self, job: JobId) -> JobRecord | None:
+        """Return the job, ended or not; None: there is none, as far as is on record."""
+        if (record := self.jobs.get(job)) is None and (id := number(job)) is not None:
+            record = self.store.job(id)
+        return record
 
     def state(self, job: JobId) -> JobState | None:
         """Return the job's state; None: it is not known here, or has ended."""

@@ -74,11 +74,7 @@ class Presence:
     def drains(self, peer: Domain, expected: int) -> None:
         """Note that the peer says that it drains, for so many seconds as far as it knows."""
         self.answers(peer, True)
-        self._drains(peer, expected)
-
-    @in_turn
-    def _drains(self, peer: Domain, expected: int) -> None:
-        self._decisions.feed(PeerDrains(peer, self._journal.now + expected))
+        self.turns.happen(lambda: self._decisions.feed(PeerDrains(peer, self._journal.now + expected)))
 
     @in_turn
     def leaves(self, peer: Domain, expected: int | None) -> None:

@@ -45,7 +45,7 @@ class Passed:
     certificate: x509.Certificate | None = None  # the caller's; None: not known yet
     caller: Caller | None = None  # the caller, if the origin identifies it, or the last whose account was found
     until: float = math.inf  # seconds since 1970: when the first token that was shown on it expires
-    connecting: asyncio.Task[None] | None = None
+    connecting: asyncio.Task[object] | None = None
 
 
 class Front:
@@ -135,21 +135,15 @@ class Front:
         relay = Relay(self._arrived, self._ended)
         connection = Connection(origin, relay.abort, trusted=origin in self._trusted)
         if not self._connections.admit(connection):
-            self._refuse(accepted, origin)
+            accepted.close()
+            said = "%s is refused at %s: too many connections, %d in all"
+            self._log.warning(origin, said, origin, self._where, len(self._connections))
             return
         passed = Passed(next(self._names), connection, self._generation())
         self._passed[relay] = self._by_name[passed.name] = passed
         self._empty.clear()
-        passed.connecting = asyncio.create_task(self._take(relay, accepted))
-
-    def _refuse(self, accepted: socket.socket, origin: str) -> None:
-        accepted.close()
-        self._log.warning(
-            origin, "%s is refused at %s: too many connections, %d in all", origin, self._where, len(self._connections)
-        )
-
-    async def _take(self, relay: Relay, accepted: socket.socket) -> None:
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.near, accepted)
+        loop = asyncio.get_running_loop()
+        passed.connecting = loop.create_task(loop.connect_accepted_socket(lambda: relay.near, accepted))
 
     def _arrived(self, relay: Relay, transport: asyncio.Transport) -> None:
         passed = self._passed[relay]

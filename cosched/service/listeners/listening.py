@@ -211,13 +211,10 @@ class Listeners:
         await self.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         if self._section.socket is None:
             return
-        local = LocalSocket(self._section.socket, self._make_local_server, self._section.operators, _local_room())
+        make_server = partial(self._make_server, local=True)
+        local = LocalSocket(self._section.socket, make_server, self._section.operators, _local_room())
         await local.open()
         stack.push_async_callback(local.close, GRACE)
-
-    def _make_local_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:
-        """Make the server for the conductor of a replay and for users of this host."""
-        return self._make_server(identify, keep, local=True)
 
     def _make_server(
         self, identify: Identify, keep: Keep, *, local: bool = False, peers: bool = True

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
 from typing import assert_never
@@ -84,9 +84,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         slots: SlotOrders | None = None,
         finding: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`jobs`: the domain's. `slots`: of a domain whose pairs meet. `finding`:
-        variables by which jobs find their mates, beside COSCHED_MATES.
-        """
+        """`jobs`: the domain's. `slots`: of a domain whose pairs meet. `finding`: variables, beside COSCHED_MATES."""
         self._domain = domain
         self._jobs = jobs
         self._system = system
@@ -138,27 +136,21 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._domain.runs_on(job, str(error))
 
     async def _give_back(self, order: Yield | PassOver) -> None:
-        with self._giving_back(order.job):
-            try:
-                backoff = self._system.pass_over if isinstance(order, PassOver) else None
-                await self._system.give_back(order.job, backoff, order.offer)
-            except MustHoldError:  # a try has found it, which does not say so
-                if (record := self._domain.jobs.get(order.job)) is not None:  # else it has ended meanwhile
-                    self._jobs.offered(order.job, record.nodes, can_yield=False, number=order.offer)
-
-    @contextmanager
-    def _giving_back(self, job: JobId) -> Iterator[None]:
-        """Mark the time during which an order takes the job's nodes away."""
         try:
-            yield
+            backoff = self._system.pass_over if isinstance(order, PassOver) else None
+            await self._system.give_back(order.job, backoff, order.offer)
+        except MustHoldError:  # a try has found it, which does not say so
+            if (record := self._domain.jobs.get(order.job)) is not None:  # else it has ended meanwhile
+                self._jobs.offered(order.job, record.nodes, can_yield=False, number=order.offer)
         finally:
-            self._domain.decisions.giving_back.discard(job)
+            self._domain.decisions.giving_back.discard(order.job)
 
     async def _release(self, order: Release) -> None:
         """End a hold. For a while, jobs whose mates hold nodes elsewhere come first."""
         scheduler = self._jobs.scheduler
         wanted = scheduler.wanted(self._domain.journal.now)
-        with self._giving_back(order.job), ExitStack() as while_it_lasts:
+        with ExitStack() as order_ends, ExitStack() as while_it_lasts:
+            order_ends.callback(self._domain.decisions.giving_back.discard, order.job)
             while_it_lasts.enter_context(scheduler.favouring(wanted))
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:

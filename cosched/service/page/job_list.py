@@ -184,8 +184,7 @@ def _columns(sort: str) -> Iterator[Column]:
 def _counts(sums: Sums) -> Iterator[Count]:
     for state in STATES:
         name = state.name.lower()
-        nodes = words.count(sums.nodes[state], "node")
-        yield Count(name, sums.jobs[state], sentences.STATES[name], nodes)
+        yield Count(name, sums.jobs[state], sentences.STATES[name], words.count(sums.nodes[state], "node"))
 
 
 def _choices(values: Iterable[str]) -> list[str]:
@@ -202,9 +201,7 @@ def _start(job: Job, told: Explanation, now: datetime) -> str:
     if job.started_at is not None:
         return words.ago(job.started_at, now)
     start = told.job.start
-    if start is None or start.source == "has_nodes":
-        return ""
-    return words.start(start, now)
+    return "" if start is None or start.source == "has_nodes" else words.start(start, now)
 
 
 def _why(job: Job, told: Explanation, now: datetime) -> str:

@@ -211,18 +211,13 @@ def starts(explained: Explanation, now: datetime) -> Starts:
     together, own = explained.together, explained.job.domain
     sides = {side.domain: together or side.start for side in (explained.job, *explained.mates)}
     alone = together is None and bool(explained.mates)
-    return {
-        peer: (one.at, _beside(words.start(one, now), peer == own, alone=alone))
-        for peer, one in sides.items()
-        if one is not None and one.source != "has_nodes"
-    }
-
-
-def _beside(when: str, ours: bool, *, alone: bool) -> str:
-    """Say it once if it is of all together, else of each side."""
-    if alone:
-        return f"{when} {'here' if ours else 'there'}"
-    return when if ours else ""
+    found = {}
+    for peer, one in sides.items():
+        if one is not None and one.source != "has_nodes":
+            when, ours = words.start(one, now), peer == own
+            once = when if ours else ""
+            found[peer] = one.at, f"{when} {'here' if ours else 'there'}" if alone else once
+    return found
 
 
 def lanes_of(
@@ -302,20 +297,19 @@ def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
         back = "soon" if peer.back_by is None else words.soon(peer.back_by, now)
         return [Fact("Stopped", f"{words.ago(peer.stopped_at, now)}, said it would be back {back}", True)]
     heard = f"{state}, for {words.until(peer.since, now)}" if peer.since is not None else state
+    if peer.state in ("unreachable", "refused"):
+        return [Fact("Heartbeat", heard, True)]
     clock = "unknown"
     if peer.clock_offset is not None:
         side = "ahead" if peer.clock_offset.total_seconds() > 0 else "behind"
         clock = f"{words.milliseconds(peer.clock_offset)} {side}, ± {words.milliseconds(peer.clock_uncertainty)}"
-    if peer.state in ("unreachable", "refused"):
-        return [Fact("Heartbeat", heard, True)]
     return [Fact("Heartbeat", heard), Fact("Round trip", words.milliseconds(peer.round_trip)), Fact("Clock", clock)]
 
 
 def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
     if domain is None:
         return []
-    jobs = domain.jobs
-    drain = domain.drain
+    jobs, drain = domain.jobs, domain.drain
     facts = [
         Fact("Scheme", domain.scheme_in_words().removeprefix("scheme ")),
         Fact("Jobs", f"{jobs['queued'] + jobs['ready']} wait, {jobs['holding']} hold, {jobs['running']} run"),
@@ -328,8 +322,7 @@ def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
 def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "") -> DomainCard:
     if domain is None:
         return DomainCard(name, note, facts, (), None, "")
-    nodes, shares, place = domain.nodes, [], 0.0
-    total = sum(nodes.values())
+    nodes, total, shares, place = domain.nodes, sum(domain.nodes.values()), [], 0.0
     for kind in ("held", "busy", "idle", "down", "unknown"):  # held ones first, up to the mark of the cap
         width = round(100 * nodes[kind] / total, 2) if total else 0.0
         shares.append((kind, round(place, 2), width))

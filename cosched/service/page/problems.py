@@ -84,13 +84,9 @@ def glance(domain: Domain, found: Sequence[Problem]) -> str:
 
 def _stalled(situation: Situation) -> Iterator[Problem]:
     if situation.stalled is not None:
+        head, what = "This domain does not work: no job starts", f"This domain does not work: {situation.stalled}."
         todo = "Nothing is lost, and jobs run on. Look at the service's log, and at the disk of its database."
-        yield Problem(
-            Weight.STOPS,
-            "This domain does not work: no job starts",
-            f"This domain does not work: {situation.stalled}.",
-            todo,
-        )
+        yield Problem(Weight.STOPS, head, what, todo)
 
 
 def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
@@ -121,28 +117,21 @@ def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
         yield Problem(Weight.TELLS, f"{peer.name} {does}", f"{peer.name}: {peer.problem}.", todo)
     most = timedelta(seconds=float(situation.configuration.coscheduling.max_clock_offset))
     if peer.clock_offset is not None and abs(peer.clock_offset) > most > timedelta(0):
+        head = f"The clock of {peer.name} is off: pairs agree on no instant"
         what = f"The clock of {peer.name} is {milliseconds(peer.clock_offset)} off, so pairs agree on no instant."
-        yield Problem(
-            Weight.HURTS,
-            f"The clock of {peer.name} is off: pairs agree on no instant",
-            what,
-            "Let a time service (chrony, ntpd) set the clocks of both hosts.",
-        )
+        todo = "Let a time service (chrony, ntpd) set the clocks of both hosts."
+        yield Problem(Weight.HURTS, head, what, todo)
 
 
 def _drains(situation: Situation) -> Iterator[Problem]:
     drain = situation.domain.drain
     if drain is None:
         return
-    overdue = drain.until is not None and drain.until < situation.now
+    weight, head = Weight.TELLS, "This domain drains: no pairs are made"
     what = f"This domain drains, for {until(drain.since, situation.now)} now, and makes no holds and no pairs"
-    if overdue:
+    if drain.until is not None and drain.until < situation.now:
+        weight, head = Weight.HURTS, "The end of the drain here is overdue: no pairs are made"
         what += f"; that it would be over was expected {until(drain.until, situation.now)} ago"
-    weight, head = (
-        (Weight.HURTS, "The end of the drain here is overdue: no pairs are made")
-        if overdue
-        else (Weight.TELLS, "This domain drains: no pairs are made")
-    )
     yield Problem(weight, head, f"{what}.", "When the maintenance is done: cosched resume.")
 
 
@@ -151,12 +140,8 @@ def _cap(situation: Situation) -> Iterator[Problem]:
     cap = Decimal(situation.domain.max_held_fraction or "1") * sum(nodes.values())
     if nodes["held"] and nodes["held"] >= cap:
         what = f"Holds keep {count(nodes['held'], 'node')}, as many as they may: other jobs yield instead."
-        yield Problem(
-            Weight.HURTS,
-            "Holds keep as many nodes as they may",
-            what,
-            'A shorter release_interval, or scheme = "meet", holds fewer nodes.',
-        )
+        todo = 'A shorter release_interval, or scheme = "meet", holds fewer nodes.'
+        yield Problem(Weight.HURTS, "Holds keep as many nodes as they may", what, todo)
 
 
 def _holds(situation: Situation) -> Iterator[Problem]:
@@ -173,11 +158,9 @@ def _holds(situation: Situation) -> Iterator[Problem]:
     what = f"Held idle for mates: {by}; the longest hold has lasted {span(lasts)}."
     forever = oldest.job.held_until >= FOREVER
     ends = "It never ends by itself (release_interval = 0)." if forever else "It ends by itself."
-    if not situation.sees(oldest):
-        yield Problem(Weight.HURTS, head, what, ends)
-        return
     todo = f"{ends} cosched release {oldest.id} ends it now, cosched unlink {oldest.id} starts the job alone."
-    yield Problem(Weight.HURTS, head, what, todo, oldest.id)
+    seen = situation.sees(oldest)
+    yield Problem(Weight.HURTS, head, what, todo if seen else ends, oldest.id if seen else None)
 
 
 def _each_other(situation: Situation) -> Iterator[Problem]:
@@ -186,14 +169,11 @@ def _each_other(situation: Situation) -> Iterator[Problem]:
         here, there = situation.sums.held_here[peer.name], situation.sums.held_there[peer.name]
         if here and there:
             never = situation.configuration.coscheduling_settings().release_interval == 0
-            what = (
-                f"Holds here for {peer.name}: {here}; holds there for this domain: {there}. They wait for each other."
-            )
-            todo = (
-                "With release_interval = 0 this may last for ever: set one." if never else "The next release ends it."
-            )
             head = f"Holds here and on {peer.name} wait for each other"
-            yield Problem(Weight.STOPS if never else Weight.TELLS, head, what, todo)
+            held = f"Holds here for {peer.name}: {here}; holds there for this domain: {there}."
+            todo = "With release_interval = 0 this may last for ever: set one."
+            weight, todo = (Weight.STOPS, todo) if never else (Weight.TELLS, "The next release ends it.")
+            yield Problem(weight, head, f"{held} They wait for each other.", todo)
 
 
 def _unknown(situation: Situation) -> Iterator[Problem]:
@@ -202,7 +182,7 @@ def _unknown(situation: Situation) -> Iterator[Problem]:
         return
     named = next((record.id for record in wrong if situation.sees(record)), None)
     what = f"Jobs whose mate does not exist, or will not run: {len(wrong)}. They wait."
-    job = named if named is not None else "ID"
+    job = "ID" if named is None else named
     todo = f"cosched link {job} DOMAIN:ID names another mate, cosched unlink {job} lets the job start alone."
     yield Problem(Weight.HURTS, f"{count(len(wrong), 'job')} with mates that will not run", what, todo, named)
 

@@ -79,10 +79,13 @@ def to_start(job: Job, peer: str, now: datetime) -> str:
 
 def mates(job: Job) -> str:
     """Name the pair or group, and the mates as far as they are known; empty: the job has none."""
-    others: Sequence[Mate | Member] = job.mates if job.group is None else job.group.members
-    names = " ".join(f"{one.domain}:{one.id or '?'}" for one in others)
+    names = " ".join(f"{one.domain}:{one.id or '?'}" for one in _mates(job))
     named = job.group.name if job.group is not None else next((mate.pair for mate in job.mates if mate.pair), None)
     return f"{named} · {names}" if named else names
+
+
+def _mates(job: Job) -> Sequence[Mate | Member]:
+    return job.mates if job.group is None else job.group.members
 
 
 def title(job: Job) -> str:
@@ -139,26 +142,18 @@ def _ended(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
 
 def _go_on(job: Job, others: Mapping[str, Job | None], now: datetime) -> Iterator[str]:
     """Yield which mates have not ended, and what they do; of a job that runs: which have slots to come."""
-    members: tuple[Mate | Member, ...] = job.mates if job.group is None else job.group.members
-    for member in members:
+    for member in _mates(job):
         said, other = to_start(job, member.domain, now), others.get(member.domain)
-        if other is not None:  # what it tells may be some seconds old: of a job that has just started it may be wrong
-            said = _is_active(other, now) if job.ended_at is not None or other.slot is not None else ""
+        if other is not None and other.slot is not None:
+            said = f"starts {ago(other.slot, now)}, as agreed"
+        elif other is not None:  # what it tells may be some seconds old: of a job that has just started it may be wrong
+            said = _ACTIVE.get(other.state, "") if job.ended_at is not None else ""
         if said:
             yield f"{member} {said}"
 
 
-def _is_active(job: Job, now: datetime) -> str:
-    if job.slot is not None:
-        return f"starts {ago(job.slot, now)}, as agreed"
-    return _ACTIVE.get(job.state, "")
-
-
 def _of_mates(job: Job) -> str:
-    others = [(str(mate), mate.id, mate.status) for mate in job.mates]
-    if job.group is not None:
-        others = [(str(member), member.id, member.status) for member in job.group.members]
-    return ", ".join(f"{name} {_is(id, status)}" for name, id, status in others)
+    return ", ".join(f"{mate} {_is(mate.id, mate.status)}" for mate in _mates(job))
 
 
 def _is(id: str | None, status: str | None) -> str:

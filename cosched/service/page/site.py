@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,8 @@ class Site:
         whole = request.query_params.get("story") == "all"
         found = await self._stories.story(request.state.viewer, id, whole=whole) if id is not None else None
         if found is None:
-            return self._nothing(request, f"There is no job {request.path_params['job'][:40]} that you may see.")
+            said = f"There is no job {request.path_params['job'][:40]} that you may see."
+            return self._page("nothing.html.j2", request, "../", status=404, said=said)
         return self._page("job.html.j2", request, "../", **{name: getattr(found, name) for name in found.__slots__})
 
     async def history(self, request: Request) -> Response:
@@ -128,9 +130,6 @@ class Site:
                 watching.__exit__(None, None, None)
 
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
-
-    def _nothing(self, request: Request, said: str) -> Response:
-        return self._page("nothing.html.j2", request, "../", status=404, said=said)
 
     def _page(self, template: str, request: Request, root: str, status: int = 200, **values: Any) -> Response:
         viewer = request.state.viewer
@@ -187,8 +186,6 @@ class Pulse:
 
     async def _beat(self, watcher: Watcher) -> None:
         await asyncio.sleep(LEAST + FOR_EACH * self._live)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(MOST - LEAST):
                 await watcher.queue.get()
-        except TimeoutError:
-            pass

@@ -18,7 +18,6 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
-from cosched.service.wire.fields import number
 from cosched.service.wire.translation import ON_WIRE
 from cosched.v1 import coscheduling_pb2 as wire
 
@@ -45,7 +44,7 @@ class Gaps:
 
     def begun(self, job: JobId) -> None:
         """A job has begun, or a mate asks for it: learn when the others have, unless that is known, or under way."""
-        record = self._record(job)
+        record = self._domain.record(job)
         if record is None or job in self._asking or record.ran_from is None or record.apart_s is not None:
             return
         if record.job.group is not None:
@@ -54,19 +53,13 @@ class Gaps:
 
     def answer(self, job: JobId, message: wire.GetMateStatusResponse) -> None:
         """Say when our job has begun, in an answer that says that it has started."""
-        record = self._record(job)
+        record = self._domain.record(job)
         if record is None or not message.HasField("started_at") or record.ran_from is None:
             return
         shift = self._domain.clock.shift
         message.began_at.FromNanoseconds(round((record.ran_from + shift) / NANOSECONDS))
         message.serving_since.FromNanoseconds(round((self._serving_since + shift) / NANOSECONDS))
         self.begun(job)
-
-    def _record(self, job: JobId) -> JobRecord | None:
-        """Return a job that runs, or has run."""
-        if (record := self._domain.jobs.get(job)) is None and (id := number(job)) is not None:
-            record = self._domain.store.job(id)
-        return record
 
     async def _learn(self, job: JobId, record: JobRecord, group: Membership) -> None:
         try:

@@ -7,7 +7,6 @@ these, and goes together.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from typing import Any
 
@@ -20,7 +19,6 @@ from cosched.service.tasks import Tasks
 
 CALL = "TellMembers"
 MOST_OPEN = 4  # calls to one peer at once
-_LOG = logging.getLogger(__name__)
 
 
 class MemberNews:
@@ -62,14 +60,8 @@ class MemberNews:
             told = await self._peers.tell_members(peer, news)
         except CallError as error:
             outcome = str(error.failure)
-            self._domain.sparing_log.log(
-                logging.WARNING,
-                (peer, CALL),
-                "peer %s cannot be told of jobs here (%s): %s",
-                peer,
-                outcome,
-                error.problem,
-            )
+            said = "peer %s cannot be told of jobs here (%s): %s"
+            self._domain.sparing_log.warning((peer, CALL), said, peer, outcome, error.problem)
             self._domain.turns.happen(self._failed, calls, error)
         else:
             outcome = "answered"

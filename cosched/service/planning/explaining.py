@@ -23,7 +23,6 @@ from cosched.service.planning.estimates import OWN, TOGETHER, Estimates, cut
 from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by, unclear
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
-from cosched.service.wire.fields import number
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook, SoughtName
 from cosched.words.quantities import count
@@ -90,18 +89,13 @@ class Explaining:
         """
         self._looked_at = time.monotonic()
         plan = await self.plan()
-        if len(records) != 1:
-            await self._look(records)
-            await self._ask(self._may_have_changed(records))
-            return [self._explanation(record, plan) for record in records]
         await self._look(records)
-        await self._ask(records)
-        told = self._explanation(records[0], plan)
-        if names and (sought := sought_by(records[0])) is not None:
-            await asyncio.gather(
-                *(self._ask_for_near(told, mate, sought) for mate in told.mates if not mate.job.job_id)
-            )
-        return [told]
+        await self._ask(records if len(records) == 1 else self._may_have_changed(records))
+        found = [self._explanation(record, plan) for record in records]
+        if names and len(records) == 1 and (sought := sought_by(records[0])) is not None:
+            unknown = [mate for mate in found[0].mates if not mate.job.job_id]
+            await asyncio.gather(*(self._ask_for_near(found[0], mate, sought) for mate in unknown))
+        return found
 
     async def known(self, records: Iterable[JobRecord]) -> list[Explanation]:
         """Return what is known of these jobs and their mates; neither their domains nor a slow plan is waited for."""
@@ -127,9 +121,7 @@ class Explaining:
         if isinstance(job, Sought):
             near, problem = name_near(self._domain, peer, job), unclear(self._domain, peer, job)
             return Outlook(job=self._ref(""), near=near, problem=problem)
-        record = self._domain.jobs.get(job)
-        if record is None and (id := number(job)) is not None:
-            record = self._domain.store.job(id)
+        record = self._domain.record(job)
         if record is None or record.mates.get(peer) != caller:
             return Outlook(job=self._ref(job))
         return self._outlook(record, plan)
@@ -328,8 +320,7 @@ class Explaining:
         self._estimates.write(self._clock.now())
 
     def _settle(self, job: JobId) -> None:
-        record = self._domain.jobs.get(job) or self._domain.store.job(int(job))
-        if record is None:
+        if (record := self._domain.record(job)) is None:
             self._estimates.drop(job)
             return
         ready_at, started_at = record.job.ready_at, record.job.started_at

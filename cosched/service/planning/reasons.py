@@ -26,17 +26,11 @@ from cosched.v1.explain_pb2 import AwaitsSuccessor, Reason
 from cosched.words.reasons import REASONS, STARTING, WHY, in_words
 from cosched.words.wrong_mates import wrong_mate, wrong_member
 
-ABSENT: Mapping[str, int] = {
-    Why.PEER_UNREACHABLE: explain_pb2.ABSENCE_UNREACHABLE,
-    Why.PEER_AWAY: explain_pb2.ABSENCE_AWAY,
-    Why.PEER_BUSY: explain_pb2.ABSENCE_BUSY,
-    Why.PEER_REFUSED: explain_pb2.ABSENCE_REFUSES,
-}
-_ABSENT_TEXTS: Mapping[str, str] = {
-    Why.PEER_UNREACHABLE: "cannot be reached",
-    Why.PEER_AWAY: "gives no answer",
-    Why.PEER_BUSY: "is too busy to answer",
-    Why.PEER_REFUSED: "refuses this domain: a misconfiguration",
+ABSENT: Mapping[str, tuple[explain_pb2.Absence, str]] = {
+    Why.PEER_UNREACHABLE: (explain_pb2.ABSENCE_UNREACHABLE, "cannot be reached"),
+    Why.PEER_AWAY: (explain_pb2.ABSENCE_AWAY, "gives no answer"),
+    Why.PEER_BUSY: (explain_pb2.ABSENCE_BUSY, "is too busy to answer"),
+    Why.PEER_REFUSED: (explain_pb2.ABSENCE_REFUSES, "refuses this domain: a misconfiguration"),
 }
 _STARTS = "starts alone"
 _WITHOUT_MEMBER: Mapping[OnMemberLost, str] = {
@@ -217,18 +211,18 @@ class Reasons:
         return Reason(text=text + again, change="slot_share of [coscheduling]")
 
     def _peer_absent(self, record: JobRecord) -> Reason:
-        mate, (held, _) = self._mate(record, away=True), self._hold(record)
-        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[record.reason], held=held)  # type: ignore[arg-type]
+        mate, (held, _), (absence, what) = self._mate(record, away=True), self._hold(record), ABSENT[record.reason]
+        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=absence, held=held)
         _, until = self._domain.decisions.presence(mate.domain)
         if record.reason == Why.PEER_AWAY and until is not None:
             absent.until.seconds = self._clock.to_wall(until)
         peer, presence = mate.domain or "a domain of its group", self._domain.presence
-        text, waits = f"{peer} {_ABSENT_TEXTS[record.reason]}", record.reason in (Why.PEER_AWAY, Why.PEER_UNREACHABLE)
-        if waits:
+        text, change = f"{peer} {what}", "cosched doctor tells operators more"
+        if record.reason in (Why.PEER_AWAY, Why.PEER_UNREACHABLE):
             follows = presence.without(mate.domain, of_group=mate.of_group)
-            text = f"{presence.silent(peer, otherwise=_ABSENT_TEXTS[record.reason])}: the job {follows}"
-        more = "; how long it waits is peer_grace of [coscheduling]" if waits else ""
-        return Reason(peer_absent=absent, text=text, change=f"cosched doctor tells operators more{more}")
+            text = f"{presence.silent(peer, otherwise=what)}: the job {follows}"
+            change = f"{change}; how long it waits is peer_grace of [coscheduling]"
+        return Reason(peer_absent=absent, text=text, change=change)
 
     def _drains(self, record: JobRecord) -> Reason:
         here = record.reason == Why.DRAINING
@@ -282,7 +276,7 @@ class Reasons:
 
     def _not_told(self, record: JobRecord) -> Reason:
         mate, (held, _) = self._mate(record, away=True), self._hold(record)
-        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[Why.PEER_BUSY], held=held)  # type: ignore[arg-type]
+        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=explain_pb2.ABSENCE_BUSY, held=held)
         text = in_words(Why.MATE_NOT_TOLD, of_group=not record.is_pair)
         return Reason(peer_absent=absent, text=text, change="cosched doctor tells operators more")
 

@@ -10,7 +10,6 @@ import grpc
 from cosched.core.job import JobState
 from cosched.service.api.answering import Context, answered
 from cosched.service.replay.pace import ALL, Lockstep
-from cosched.service.replay.scripted_domain import DomainChange
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal, abort
@@ -40,16 +39,7 @@ class ReplayApi(ReplayServiceServicer):
             raise FieldError("phases", "are not in their order, each once, or NEWS by itself")
         if request.until and {*phases, wire.PHASE_SLOTS} != set(ALL):
             raise FieldError("until", "is given, but not all phases are")
-        come = await self._lockstep.advance(phases, request.until)
-        return wire.AdvanceResponse(
-            next_completion=come.completion,
-            next_timer=come.timer,
-            next_submission=come.submission,
-            changed_domains=come.changed,
-            instant=come.now,
-            timers_fired=come.timers_fired,
-            before_iterations=come.before_iterations,
-        )
+        return await self._lockstep.advance(phases, request.until)
 
     @answered
     async def ChangeJob(self, request: wire.ChangeJobRequest, context: Context) -> wire.ChangeJobResponse:
@@ -61,8 +51,7 @@ class ReplayApi(ReplayServiceServicer):
     async def ChangeDomain(self, request: wire.ChangeDomainRequest, context: Context) -> wire.ChangeDomainResponse:
         self._check_caller(context)
         self._check_instant(request.instant)
-        said = DomainChange(request.change, request.nodes, request.scheme, request.domain)
-        await self._lockstep.change_domain(said)
+        await self._lockstep.change_domain(request)
         return wire.ChangeDomainResponse()
 
     async def GetResults(

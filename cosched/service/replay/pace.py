@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import grpc
 
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain
+from cosched.core.protocol import FOREVER
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.replay.paced_outside import CallNotes, PacedOutside
 from cosched.service.replay.scripted import ScriptedChanges
-from cosched.service.replay.scripted_domain import DomainChange, ScriptedDomain
+from cosched.service.replay.scripted_domain import ScriptedDomain
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
@@ -24,6 +23,8 @@ from cosched.v1.replay_pb2 import (
     PHASE_SLOTS,
     PHASE_SUBMISSIONS,
     PHASE_TIMERS,
+    AdvanceResponse,
+    ChangeDomainRequest,
 )
 from cosched_adapters.launcher import PlayingLauncher
 from cosched_adapters.replay_time import SharedTime, Step
@@ -56,19 +57,6 @@ class RealPace:
             self._await_next()
 
 
-@dataclass(frozen=True, slots=True)
-class ToCome:
-    """When a domain will do something next (None: never), and which other domains it has just changed."""
-
-    completion: int | None
-    timer: int | None
-    submission: int | None
-    changed: Sequence[Domain]
-    now: int
-    timers_fired: bool
-    before_iterations: bool
-
-
 class Lockstep:
     """One domain at a conductor's pace, phase by phase (scheduling.md, Time and order)."""
 
@@ -93,8 +81,11 @@ class Lockstep:
         self._scripted, self._scripted_domain = scripted, scripted_domain
         self._timers_fired = False
 
-    async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
-        """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
+    async def advance(self, phases: Sequence[int], until: int = 0) -> AdvanceResponse:
+        """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal.
+
+        Return when the domain will do something next, and which other domains it has just changed.
+        """
         self._timers_fired = self._before_iterations = False
         self._outside.changed.clear()  # as it was asked: who has asked tells that
         if PHASE_NEWS in phases:
@@ -109,14 +100,14 @@ class Lockstep:
             self._time.tell(self._next)
             await self._go_through(ALL)
         changed, self._outside.changed = sorted(self._outside.changed), set()
-        return ToCome(
-            self._manager.next_end,
-            self._next_timer,
-            self._submissions.next,
-            changed,
-            self.domain.clock.now(),
-            self._timers_fired,
-            self._before_iterations,
+        return AdvanceResponse(
+            next_completion=self._manager.next_end,
+            next_timer=self._next_timer,
+            next_submission=self._submissions.next,
+            changed_domains=changed,
+            instant=self.domain.clock.now(),
+            timers_fired=self._timers_fired,
+            before_iterations=self._before_iterations,
         )
 
     async def change(self, change: int, job: int, by: int) -> bool:
@@ -126,7 +117,7 @@ class Lockstep:
         await self._settle()
         return done
 
-    async def change_domain(self, said: DomainChange) -> None:
+    async def change_domain(self, said: ChangeDomainRequest) -> None:
         """Carry out a change of a script. Refusal, FieldError."""
         self._time.begin(Step.SCRIPT)
         await self._scripted_domain.carry_out(said)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from cosched.core.events import NodesLost, PeerThere
 from cosched.core.job import JobState
@@ -19,15 +18,6 @@ from cosched.service.wire.fields import FieldError
 from cosched.v1 import replay_pb2 as wire
 
 OF_NODES = (wire.DOMAIN_CHANGE_DRAINED, wire.DOMAIN_CHANGE_DOWN, wire.DOMAIN_CHANGE_UP)
-
-
-class DomainChange(NamedTuple):
-    """One change, as ChangeDomainRequest (replay.proto) says it."""
-
-    change: int
-    nodes: int
-    scheme: str
-    domain: Domain
 
 
 class ScriptedDomain:
@@ -50,7 +40,7 @@ class ScriptedDomain:
         self._fail = fail
         self._peers = peers
 
-    async def carry_out(self, said: DomainChange) -> None:
+    async def carry_out(self, said: wire.ChangeDomainRequest) -> None:
         """Change the domain; FieldError."""
         if said.change in OF_NODES:
             await self._change_nodes(said.change, said.nodes)

@@ -38,13 +38,9 @@ class StoreError(OneLineError):
     ) -> None:
         if damaged:
             reason = f"is damaged: {reason}; {REMEDY}"
-        self.path = path
-        self.reason = reason
-        self.full = full
-        self.damaged = damaged
-        self.in_use = in_use
-        self.of_disk = full or of_disk
         super().__init__(f"{path}: {reason}")
+        self.path, self.reason = path, reason
+        self.full, self.of_disk, self.damaged, self.in_use = full, full or of_disk, damaged, in_use
 
     @classmethod
     def of(cls, path: Path, error: sqlite3.Error | OSError) -> StoreError:

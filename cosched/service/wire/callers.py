@@ -69,10 +69,10 @@ def certificate_holders(
     def _holder(uri: str, via: str) -> Caller | None:
         if uri in peers:
             return Caller(peers[uri], None, False, via)
-        user = _user(uri, user_identity)
-        if user in reserved:
+        if not user_identity or not uri.startswith(user_identity):
             return None
-        return Caller(None, user, user in operators, via) if user else None
+        user = user_name(uri.removeprefix(user_identity))
+        return Caller(None, user, user in operators, via) if user and user not in reserved else None
 
     return holder
 
@@ -112,13 +112,6 @@ def powerful_elsewhere(*, plaintext: bool) -> set[str]:
 
 def _names(uids: Collection[int]) -> set[str]:
     return {entry.pw_name for entry in pwd.getpwall() if entry.pw_uid in uids}
-
-
-def _user(uri: str, prefix: str | None) -> str | None:
-    """Return the user's name in the URI; None if it is not a user's."""
-    if not prefix or not uri.startswith(prefix):
-        return None
-    return user_name(uri.removeprefix(prefix))
 
 
 def user_name(text: str) -> str | None:

@@ -52,18 +52,18 @@ class Material:
 
     def client_context(self) -> SSLContext:
         """Return an ssl context with this certificate; it does not check names, which is left to the caller."""
-        context = SSLContext(PROTOCOL_TLS_CLIENT)
+        context = self._with_files(SSLContext(PROTOCOL_TLS_CLIENT))
         context.check_hostname = False
-        context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
-        with _in_memory(self.certificate + b"\n" + self.key) as path:
-            context.load_cert_chain(path)
         return context
 
     def page_context(self) -> SSLContext:
         """Return an ssl context for a server of browsers: whoever has a certificate of this authority may show it."""
-        context = SSLContext(PROTOCOL_TLS_SERVER)
-        context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
+        context = self._with_files(SSLContext(PROTOCOL_TLS_SERVER))
         context.verify_mode = CERT_OPTIONAL
+        return context
+
+    def _with_files(self, context: SSLContext) -> SSLContext:
+        context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
         with _in_memory(self.certificate + b"\n" + self.key) as path:
             context.load_cert_chain(path)
         return context
@@ -146,19 +146,15 @@ class TlsFiles:
         parse_certificates(ca_path, ca)
         leaf = parse_certificates(certificate_path, certificate)[0]
         parse_key(key_path, key, leaf)
-        _check_identity(certificate_path, leaf)
+        if (number := len(identities(leaf))) != 1:
+            reason = f"must name one URI (subject alternative name) as identity, not {number}"
+            raise InputError(str(certificate_path), None, reason)
         material = Material(ca, certificate, key, leaf)
         try:
             material.client_context()
         except SSLError as error:  # OpenSSL is stricter: it refuses short keys, for example
             raise InputError(str(certificate_path), None, f"cannot be used: {error.reason or error}") from None
         return material
-
-
-def _check_identity(path: Path, leaf: x509.Certificate) -> None:
-    found = identities(leaf)
-    if len(found) != 1:
-        raise InputError(str(path), None, f"must name one URI (subject alternative name) as identity, not {len(found)}")
 
 
 def stamp_of(path: Path) -> tuple[int, int, int] | None:
