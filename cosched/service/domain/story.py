@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
@@ -39,40 +39,49 @@ StoredDetail = Mapping[str, Any]
 
 
 class Noted(StrEnum):
-    """What the service notes beside the core's records; the values are those that are stored."""
+    """What the service notes beside the core's records: each as it is stored, and the kind of its event."""
 
-    READY = "is ready"
-    NO_ANSWER = "gets no answer"
-    ANSWERED = "is answered after all"  # the call that got no answer was repeated
-    TO_BE_CANCELLED = "is to be cancelled"
-    STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
-    WRONG_GROUP = "waits for a group that cannot be"
-    STAYS = "stays as it was"  # its comment names another group, or a group, when it is queued already
-    ALLOCATED = "runs on fewer or all of its nodes"
-    SIZED = "runs on a size that was chosen for it"
-    HARVESTED = "gives nodes"
-    RESIZED = "has another number of nodes"  # by a batch system
-    GETS_OF = "gets nodes of another job"
-    GIVEN = "is given nodes"
-    GIVES_BACK = "gives back what others gave for it"
-    ADAPTED = "has adapted to its nodes"
-    PREDICTS = "tells how long it takes on each size"
-    NOT_ADAPTED = "has not adapted to its nodes"
-    PEER_AWAY = "peer is away"
-    PEER_THERE = "peer is there"
-    PEER_DRAINS = "peer drains"
-    DRAINS = "drains"
-    RESUMED = "is resumed"
-    PUT_ASIDE = "is put aside"
-    BEGAN = "begins"  # some time after its start was ordered
-    WAITS_TO_BEGIN = "waits to begin"
-    APART = "began apart from its mate"
+    kind: int
+
+    def __new__(cls, stored: str, kind: int) -> Self:
+        """See Enum: the kind is no part of the value."""
+        noted = str.__new__(cls, stored)
+        noted._value_, noted.kind = stored, kind
+        return noted
+
+    READY = "is ready", wire.EVENT_KIND_READY
+    NO_ANSWER = "gets no answer", wire.EVENT_KIND_PEER
+    ANSWERED = "is answered after all", wire.EVENT_KIND_PEER  # the call that got no answer was repeated
+    TO_BE_CANCELLED = "is to be cancelled", wire.EVENT_KIND_WARNING
+    STARTS_ALONE = "starts alone", wire.EVENT_KIND_WARNING  # a batch system's job that can have no mate
+    WRONG_GROUP = "waits for a group that cannot be", wire.EVENT_KIND_WARNING
+    STAYS = "stays as it was", wire.EVENT_KIND_WARNING  # its comment names a group, or another one, too late
+    ALLOCATED = "runs on fewer or all of its nodes", wire.EVENT_KIND_RESIZED
+    SIZED = "runs on a size that was chosen for it", wire.EVENT_KIND_RESIZED
+    HARVESTED = "gives nodes", wire.EVENT_KIND_RESIZED
+    RESIZED = "has another number of nodes", wire.EVENT_KIND_RESIZED  # by a batch system
+    GETS_OF = "gets nodes of another job", wire.EVENT_KIND_RESIZED
+    GIVEN = "is given nodes", wire.EVENT_KIND_RESIZED
+    GIVES_BACK = "gives back what others gave for it", wire.EVENT_KIND_RESIZED
+    ADAPTED = "has adapted to its nodes", wire.EVENT_KIND_RESIZED
+    PREDICTS = "tells how long it takes on each size", wire.EVENT_KIND_RESIZED
+    NOT_ADAPTED = "has not adapted to its nodes", wire.EVENT_KIND_WARNING
+    PEER_AWAY = "peer is away", wire.EVENT_KIND_PEER
+    PEER_THERE = "peer is there", wire.EVENT_KIND_PEER
+    PEER_DRAINS = "peer drains", wire.EVENT_KIND_PEER
+    DRAINS = "drains", wire.EVENT_KIND_WARNING
+    RESUMED = "is resumed", wire.EVENT_KIND_WARNING
+    PUT_ASIDE = "is put aside", wire.EVENT_KIND_WARNING
+    BEGAN = "begins", wire.EVENT_KIND_BEGAN  # some time after its start was ordered
+    WAITS_TO_BEGIN = "waits to begin", wire.EVENT_KIND_WARNING
+    APART = "began apart from its mate", wire.EVENT_KIND_WARNING
 
 
 NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
 NOT_TOLD |= {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
 NOT_TOLD_OF_PAIRS = {What.BOOKED, What.NOT_BOOKED}  # at its slot, where what comes of it is told soon
 KINDS: dict[What | Noted, int] = {
+    **{noted: noted.kind for noted in Noted},
     What.SUBMITTED: wire.EVENT_KIND_SUBMITTED,
     What.HOLDS: wire.EVENT_KIND_HELD,
     What.HOLDS_ON: wire.EVENT_KIND_HELD,
@@ -99,32 +108,6 @@ KINDS: dict[What | Noted, int] = {
     What.MATE_ENDED: wire.EVENT_KIND_WARNING,
     What.RUN_ENDS: wire.EVENT_KIND_WARNING,
     What.RUNS_ON: wire.EVENT_KIND_WARNING,
-    Noted.READY: wire.EVENT_KIND_READY,
-    Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
-    Noted.ANSWERED: wire.EVENT_KIND_PEER,
-    Noted.TO_BE_CANCELLED: wire.EVENT_KIND_WARNING,
-    Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
-    Noted.STAYS: wire.EVENT_KIND_WARNING,
-    Noted.WRONG_GROUP: wire.EVENT_KIND_WARNING,
-    Noted.ALLOCATED: wire.EVENT_KIND_RESIZED,
-    Noted.SIZED: wire.EVENT_KIND_RESIZED,
-    Noted.HARVESTED: wire.EVENT_KIND_RESIZED,
-    Noted.RESIZED: wire.EVENT_KIND_RESIZED,
-    Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
-    Noted.GIVEN: wire.EVENT_KIND_RESIZED,
-    Noted.GIVES_BACK: wire.EVENT_KIND_RESIZED,
-    Noted.ADAPTED: wire.EVENT_KIND_RESIZED,
-    Noted.PREDICTS: wire.EVENT_KIND_RESIZED,
-    Noted.NOT_ADAPTED: wire.EVENT_KIND_WARNING,
-    Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
-    Noted.PEER_THERE: wire.EVENT_KIND_PEER,
-    Noted.PEER_DRAINS: wire.EVENT_KIND_PEER,
-    Noted.DRAINS: wire.EVENT_KIND_WARNING,
-    Noted.RESUMED: wire.EVENT_KIND_WARNING,
-    Noted.PUT_ASIDE: wire.EVENT_KIND_WARNING,
-    Noted.BEGAN: wire.EVENT_KIND_BEGAN,
-    Noted.WAITS_TO_BEGIN: wire.EVENT_KIND_WARNING,
-    Noted.APART: wire.EVENT_KIND_WARNING,
 }
 
 _LATE: dict[str, str] = {
@@ -317,10 +300,7 @@ def _mate_ended(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
 
 
 def _ended(how: str) -> Callable[[StoredDetail, Callable[[int], str]], str]:
-    def write(detail: StoredDetail, _: Callable[[int], str]) -> str:
-        return f"{how}: {detail['why']}" if detail.get("why") else how
-
-    return write
+    return lambda detail, _: f"{how}: {detail['why']}" if detail.get("why") else how
 
 
 TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
