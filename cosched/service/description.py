@@ -91,7 +91,8 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
         yield "each yield", f"raises the job's score by {_percent(settings.yield_boost)}"
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
-    yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
+    waits = settings.on_mate_unknown is not OnMateUnknown.START
+    yield "unknown mate", f"jobs {'wait for another, unless submitted with --or-alone' if waits else 'start alone'}"
     yield "lost member", LOST_MEMBER[settings.on_member_lost] + _successor(settings)
     yield "requeued member", _requeued_member(settings)
     if settings.hold_check:
@@ -121,12 +122,6 @@ def _requeued_member(settings: CoschedulingSettings) -> str:
     if settings.on_member_requeued is OnMemberRequeued.REQUEUE:
         return f"the others are queued again, too, at most {settings.max_requeues} times"
     return "the others end" if settings.on_member_requeued is OnMemberRequeued.END else "the others run on"
-
-
-def _unknown_mate(choice: OnMateUnknown) -> str:
-    if choice is OnMateUnknown.START:
-        return "jobs start alone"
-    return "jobs wait for another, unless submitted with --or-alone"
 
 
 def _agreed_starts(section: Coscheduling) -> str:
@@ -181,12 +176,8 @@ def _warnings(configuration: Configuration) -> Iterator[str]:
         yield "plaintext: any process on this host can speak as a peer"
         if tls:
             yield "plaintext is on: [tls] is not used"
-    if tls and _readable_by_others(tls.key):
+    if tls and tls.key.stat().st_mode & _OTHERS_MAY_READ:
         yield f"tls.key: {_path(tls.key)} can be read by all users of this host"
-
-
-def _readable_by_others(path: Path) -> bool:
-    return bool(path.stat().st_mode & _OTHERS_MAY_READ)
 
 
 def _path(path: Path) -> str:

@@ -98,7 +98,10 @@ class Timers:
             del self._timers[name]
         else:
             self._schedule(name, replace(timer, at=max(timer.at, now - timer.interval) + timer.interval))
-        _call(name, timer.fire)
+        try:
+            timer.fire()
+        except Exception:
+            _log.exception("the timer %s failed", name)
 
     def _look(self) -> None:
         wall_ahead = time.time() - boottime()
@@ -106,10 +109,3 @@ class Timers:
             self._wall_ahead = wall_ahead
             self.follow_clock()
         self._watch = asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look)
-
-
-def _call(key: str, fire: Fire) -> None:
-    try:
-        fire()
-    except Exception:
-        _log.exception("the timer %s failed", key)

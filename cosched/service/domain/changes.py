@@ -27,9 +27,7 @@ class Cancel(NamedTuple):
 
 
 class Preempt(NamedTuple):
-    """End a job's run, as it is queued again, or is to be; until that is done the order is on its record
-    (`preempted_at`).
-    """
+    """End a job's run, as it is queued again, or is to be; until then the order is on record (`preempted_at`)."""
 
     job: JobId
     keeps_work: bool = False  # told to a manager that plays jobs: others start them anew, and what they keep is theirs

@@ -53,21 +53,14 @@ class OfferedJobs:
             return
         if (ended := self._core.jobs.get(job)) is not None:  # the manager has given its id to another job
             self._core.forget(ended)
-        if (why := self._taken(record.named, record.owner)) is not None:
-            self.refused(job, why)
+        if (taken := self._core.names.taken(record.named, record.owner)) is not None:
+            of_group = f"job {taken} is the member of its group here already"
+            self.refused(job, f"its pair is that of job {taken} already" if record.named.is_pair else of_group)
             return
         self._journal.changes.found.append(record)
         self.domain.records.take_up(record)
         self.domain.admit(record)
         self.domain.enqueue(record)
-
-    def _taken(self, named: Named, owner: str) -> str | None:
-        """Return why a new job of this owner cannot have the mate or the group that it names; None if it can."""
-        taken = self._core.names.taken(named, owner)
-        if taken is None:
-            return None
-        of_group = f"job {taken} is the member of its group here already"
-        return of_group if not named.is_pair else f"its pair is that of job {taken} already"
 
     @in_turn
     def refused(self, job: JobId, why: str) -> None:

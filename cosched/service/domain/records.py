@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
-
-from prometheus_client import Counter
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.membership import NOTHING
@@ -17,6 +15,7 @@ from cosched.core.protocol import NO_HOLD, EndedBy, Found, JobId, MateStatus, St
 from cosched.core.scheduling.nonsense import NonsenseError, nonsense
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain import story
 from cosched.service.domain.began import CLOSE, Gap, Waits
 from cosched.service.domain.changes import Cancel, Journal
@@ -44,20 +43,21 @@ class Records:
         metrics: Metrics,
         jobs: dict[JobId, JobRecord],
         charges: Charges,
+        kind: SchedulerKind,
         *,
-        begin_at_once: bool = False,
-        batch_system: bool = False,
+        begin_at_once: bool,
     ) -> None:
         """`jobs`: those that have not ended; none yet. `begin_at_once`: a manager that plays them says of none when it
-        began. `batch_system`: the manager begins jobs when it can.
+        began.
         """
         self._begin_at_once = begin_at_once
-        self._batch_system = batch_system
+        self._batch_system = kind.of_batch_systems  # which begin jobs when they can
         self.jobs = jobs
         self.core = core
         self.scheduler = scheduler
         self.journal = journal
         self.metrics = metrics
+        self._counted = {What.HOLDS: metrics.holds, What.YIELDS: metrics.yields, What.RELEASED: metrics.releases}
         self.holdings = Holdings()
         self.states = MateStates()
         self.charges = charges
@@ -183,8 +183,8 @@ class Records:
                 shift = self.journal.clock.shift
                 detail |= {"waits": True, "starts_at": None if at is None else round(at) - shift}
             self.journal.note(job, effect.what, **detail)
-        if effect.what in COUNTED:
-            COUNTED[effect.what](self.metrics).inc()
+        if effect.what in self._counted:
+            self._counted[effect.what].inc()
         if effect.what is What.LOST_SLOT and effect.why is not None:
             self.metrics.slots_dropped(effect.why.name.lower()).inc()
         if effect.what is What.YIELDS:
@@ -284,10 +284,3 @@ def _slot_on_record(record: JobRecord) -> int | None:
     """Return the slot that the job had when it was up to date last."""
     slot: int | None = record.kept["memory"].get("slot") if record.kept else None
     return slot
-
-
-COUNTED: dict[What, Callable[[Metrics], Counter]] = {
-    What.HOLDS: lambda metrics: metrics.holds,
-    What.YIELDS: lambda metrics: metrics.yields,
-    What.RELEASED: lambda metrics: metrics.releases,
-}

@@ -18,13 +18,7 @@ from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.v1 import cluster_pb2
-from cosched.v1.coscheduling_pb2 import (
-    PRESENCE_DRAINING,
-    PRESENCE_LEAVING,
-    PRESENCE_SERVING,
-    Presence,
-    TellPresenceRequest,
-)
+from cosched.v1 import coscheduling_pb2 as wire
 
 GOODBYE = 1.0  # second at most, for all peers together
 _LOG = logging.getLogger(__name__)
@@ -61,22 +55,22 @@ class Greeting:
         """Tell these peers (None: all) that this domain is up, and whether it drains."""
         names = [view.name for view in self._peers.views()] if peers is None else peers
         if not self._conductor:
-            self._begin(self._peers.tell(self._presence(PRESENCE_SERVING), names, self._timeout))
+            self._begin(self._peers.tell(self._presence(wire.PRESENCE_SERVING), names, self._timeout))
 
     async def say_goodbye(self) -> None:
         """Tell reachable peers that this domain stops, and when it will be back if that is known."""
         there = [view.name for view in self._peers.views() if view.state == cluster_pb2.PEER_STATE_REACHABLE]
         if not self._conductor:
-            await self._peers.tell(self._presence(PRESENCE_LEAVING), there, GOODBYE)
+            await self._peers.tell(self._presence(wire.PRESENCE_LEAVING), there, GOODBYE)
 
-    def _presence(self, presence: Presence) -> TellPresenceRequest:
+    def _presence(self, presence: wire.Presence) -> wire.TellPresenceRequest:
         drain, name = self._domain.draining.present, self._domain.name
         if drain is None:
-            return TellPresenceRequest(domain=name, presence=presence)
-        if presence == PRESENCE_SERVING:
-            presence = PRESENCE_DRAINING
+            return wire.TellPresenceRequest(domain=name, presence=presence)
+        if presence == wire.PRESENCE_SERVING:
+            presence = wire.PRESENCE_DRAINING
         expected = Duration(seconds=max(0, drain.until - self._domain.clock.now()))
-        return TellPresenceRequest(domain=name, presence=presence, expected=expected)
+        return wire.TellPresenceRequest(domain=name, presence=presence, expected=expected)
 
     def beat(self) -> None:
         """Ask all peers whether they are there."""

@@ -41,10 +41,7 @@ class PeerClients:
         self._peers = {peer.name: PeerClient(here, peer, timeout, credentials, told, health) for peer in peers}
 
     async def call(self, peer: Domain, request: Request) -> Reply:
-        """Make a request of a peer; CallError.
-
-        The call is cancelled, without an outcome, if `close` comes first.
-        """
+        """Make a request of a peer; CallError. The call is cancelled, without an outcome, if `close` comes first."""
         if ANY_OF in peer:  # its mate's domain is not named: nobody can be asked
             return MateJobId(Found.NO_PAIR, None, MateProblem.NO_DOMAIN)
         return await self._client(peer).call(request)

@@ -16,20 +16,12 @@ from cosched.service.replay.scripted_domain import ScriptedDomain
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
-from cosched.v1.replay_pb2 import (
-    PHASE_COMPLETIONS,
-    PHASE_ITERATIONS,
-    PHASE_NEWS,
-    PHASE_SLOTS,
-    PHASE_SUBMISSIONS,
-    PHASE_TIMERS,
-    AdvanceResponse,
-    ChangeDomainRequest,
-)
+from cosched.v1 import replay_pb2 as wire
 from cosched_adapters.launcher import PlayingLauncher
 from cosched_adapters.replay_time import SharedTime, Step
 
-ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # but news; in their order
+# All but news, in their order
+ALL = (wire.PHASE_COMPLETIONS, wire.PHASE_TIMERS, wire.PHASE_SLOTS, wire.PHASE_SUBMISSIONS, wire.PHASE_ITERATIONS)
 MOST_ALONE = 1000  # instants in one call, so that it does not take long
 TRY_AGAIN = 1  # seconds until a job that could not be recorded is submitted again
 
@@ -81,14 +73,14 @@ class Lockstep:
         self._scripted, self._scripted_domain = scripted, scripted_domain
         self._timers_fired = False
 
-    async def advance(self, phases: Sequence[int], until: int = 0) -> AdvanceResponse:
+    async def advance(self, phases: Sequence[int], until: int = 0) -> wire.AdvanceResponse:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal.
 
         Return when the domain will do something next, and which other domains it has just changed.
         """
         self._timers_fired = self._before_iterations = False
         self._outside.changed.clear()  # as it was asked: who has asked tells that
-        if PHASE_NEWS in phases:
+        if wire.PHASE_NEWS in phases:
             self._time.begin(Step.LATER)
             await self._outside.news_comes()
             self._check_calls()
@@ -100,7 +92,7 @@ class Lockstep:
             self._time.tell(self._next)
             await self._go_through(ALL)
         changed, self._outside.changed = sorted(self._outside.changed), set()
-        return AdvanceResponse(
+        return wire.AdvanceResponse(
             next_completion=self._manager.next_end,
             next_timer=self._next_timer,
             next_submission=self._submissions.next,
@@ -117,7 +109,7 @@ class Lockstep:
         await self._settle()
         return done
 
-    async def change_domain(self, said: ChangeDomainRequest) -> None:
+    async def change_domain(self, said: wire.ChangeDomainRequest) -> None:
         """Carry out a change of a script. Refusal, FieldError."""
         self._time.begin(Step.SCRIPT)
         await self._scripted_domain.carry_out(said)
@@ -163,13 +155,13 @@ class Lockstep:
 
     async def _go_through(self, phases: Sequence[int]) -> None:
         now = self.domain.clock.now()
-        for timers in (PHASE_TIMERS, PHASE_SLOTS):
+        for timers in (wire.PHASE_TIMERS, wire.PHASE_SLOTS):
             if timers in phases and self._timers.next() == now:
                 at = phases.index(timers)
                 await self._turn(now, phases[:at])
-                await self._fire(of_slots=timers == PHASE_SLOTS)
+                await self._fire(of_slots=timers == wire.PHASE_SLOTS)
                 phases = phases[at + 1 :]
-        if self._outside.changed and PHASE_ITERATIONS in phases:
+        if self._outside.changed and wire.PHASE_ITERATIONS in phases:
             self._before_iterations = True
             phases = phases[:-1]
         if phases:
@@ -201,13 +193,13 @@ class Lockstep:
 
         It ends before an iteration, or in the midst of it, if there is news.
         """
-        refusal, iterates = None, PHASE_ITERATIONS in phases
+        refusal, iterates = None, wire.PHASE_ITERATIONS in phases
         with self.domain.turns.take() as changes:
-            if PHASE_COMPLETIONS in phases:
+            if wire.PHASE_COMPLETIONS in phases:
                 self._time.begin(Step.COMPLETIONS)
                 for job in self._manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
-            if PHASE_SUBMISSIONS in phases:
+            if wire.PHASE_SUBMISSIONS in phases:
                 self._time.begin(Step.SUBMISSIONS)
                 refusal = self._submit(now)
             if iterates:

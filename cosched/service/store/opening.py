@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cosched.host.file_locks import lock
-from cosched.service.store.damage import (
-    beside,
-    check_log,
-    committed_frames,
-    drop_sums,
-    matches_sums,
-    note_boot,
-    same_boot,
-)
+from cosched.service.store import damage
 from cosched.service.store.earlier import is_too_old, take_up
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
@@ -46,7 +38,7 @@ def lock_database(path: Path) -> BinaryIO:
         raise StoreError(path, "its folder does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise StoreError(path, f"its folder cannot be written: {closed(path)}")
-    descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(damage.beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not lock(descriptor):
         os.close(descriptor)
         raise StoreError(path, "is in use by another service", in_use=True)
@@ -61,20 +53,20 @@ def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Lo
     if not path.exists():
         _create(path, domain)
     _check_header(path)
-    committed = committed_frames(path) if same_boot(lock) else 0
+    committed = damage.committed_frames(path) if damage.same_boot(lock) else 0
     with closing(_read_only(path)) as database:
         try:
             _check_contents(database, path, domain)
         except ValueError as error:
             raise StoreError(path, f"its list of tables: {error}", damaged=True) from None
-        check_log(path, committed)
-        if _was_left_open(path) or not matches_sums(path):
+        damage.check_log(path, committed)
+        if _was_left_open(path) or not damage.matches_sums(path):
             _check_pages(database, path)
-    drop_sums(path)
+    damage.drop_sums(path)
     database = _upgraded(path)
     try:
         log = _opened_log(database, path)
-        note_boot(lock)
+        damage.note_boot(lock)
         return database, log
     except BaseException:
         database.close()
@@ -82,7 +74,7 @@ def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Lo
 
 
 def _opened_log(database: Database, path: Path) -> Log:
-    log = Log(beside(path, "-wal"))
+    log = Log(damage.beside(path, "-wal"))
     try:
         database.execute("BEGIN IMMEDIATE")  # keeps others from writing
         log.rewrite()
@@ -96,7 +88,7 @@ def _opened_log(database: Database, path: Path) -> Log:
 
 def _create(path: Path, domain: str) -> None:
     """Make an empty database; it gets its name when it is complete."""
-    made = beside(path, ".new")
+    made = damage.beside(path, ".new")
     made.unlink(missing_ok=True)
     os.close(os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(_upgraded(made)) as database:
@@ -141,7 +133,7 @@ def _check_pages(database: Database, path: Path) -> None:
 
 def _was_left_open(path: Path) -> bool:
     """Return whether the last service did not close the database, because it was killed or the machine stopped."""
-    log = beside(path, "-wal")
+    log = damage.beside(path, "-wal")
     return log.exists() and log.stat().st_size > 0
 
 

@@ -324,13 +324,11 @@ class Store(Reading):
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
     ) -> list[JobRecord]:
         """Return the first `limit` jobs (-1: all) with ids above `after_id` that meet all conditions; None: any."""
-        sql, values = statements.jobs(states, owner, paired_only, after_id, limit)
-        return self._read(self._job_of, sql, values)
+        return self._read(self._job_of, *statements.jobs(states, owner, paired_only, after_id, limit))
 
     def events(self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the first `limit` events after that number, of these jobs and kinds (empty: all)."""
-        sql, values = statements.events(after, jobs, kinds, limit)
-        return self._read(event_of, sql, values)
+        return self._read(event_of, *statements.events(after, jobs, kinds, limit))
 
     def answers(self) -> list[tuple[str, str, str, str, list[Any]]]:
         """Return peer, its job, the request id of the job's last mutating call, and kind and fields of our answer."""

@@ -44,9 +44,8 @@ def read_keys(path: Path) -> _Keys:
     except (KeyError, TypeError, ValueError, RecursionError):
         raise InputError(str(path), None, "is not a JSON Web Key Set") from None
     if private:
-        raise InputError(
-            str(path), None, "has a private key: name the issuer's public keys, and take a new private one"
-        )
+        reason = "has a private key: name the issuer's public keys, and take a new private one"
+        raise InputError(str(path), None, reason)
     if not usable:
         raise InputError(str(path), None, f"has no key for {', '.join(ALGORITHMS)}")
     return usable if len(usable) > 1 else {**usable, ONE_KEY: next(iter(usable.values()))}
@@ -134,9 +133,8 @@ class TokenCallers:
             case jwt.ImmatureSignatureError():
                 return "the token is not valid yet: wait, or have the issuer's clock and the domain's set"
             case jwt.InvalidAudienceError():
-                return (
-                    f"the token is for {_said(claims.get('aud'))}, not for {self._section.audience}: get one for that"
-                )
+                whom = _said(claims.get("aud"))
+                return f"the token is for {whom}, not for {self._section.audience}: get one for that"
             case jwt.MissingRequiredClaimError():
                 return f"the token does not say {error.claim}: the issuer must add that"
             case jwt.InvalidSignatureError():
