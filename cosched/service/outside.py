@@ -145,9 +145,8 @@ class ServiceOutside:
         if timer.timer is not Timer.SLOT:
             return timer.at
         instant = self._clock.to_wall(timer.at)
-        return timer.at + max(
-            (self._agreed.wait(peer, instant) for peer in self.instants.others(timer.job)), default=0.0
-        )
+        waits = (self._agreed.wait(peer, instant) for peer in self.instants.others(timer.job))
+        return timer.at + max(waits, default=0.0)
 
     def awaits(self, job: JobId) -> None:
         if self._patience is not None:

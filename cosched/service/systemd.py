@@ -9,10 +9,7 @@ TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`; return whether this succeeded.
-
-    Does nothing if NOTIFY_SOCKET is not set.
-    """
+    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`, if it listens; whether this succeeded."""
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):
         return False

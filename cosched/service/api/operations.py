@@ -61,10 +61,7 @@ class Operations:
         coupled: Coupled, most_jobs: int, most_bytes: int,
         submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
-        """One user may have `most_jobs` jobs that have not ended, and `most_bytes` bytes of their scripts.
-
-        `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
-        """
+        """`most_jobs` and `most_bytes` of scripts: of one user's jobs, not ended. `submitted`: see SchedulerKind."""
         self._domain = domain
         self.requests = requests
         self._runner = runner

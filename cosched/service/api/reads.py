@@ -83,10 +83,7 @@ class Reads:
     async def events(
         self, after: int, jobs: Sequence[int], kinds: Sequence[int]
     ) -> tuple[list[EventRecord], int | None]:
-        """Return some events (or none) after that number, of these jobs and kinds, and the number after which to go on.
-
-        The number is None if there are no more events.
-        """
+        """Return some events after that number, of these jobs and kinds, and after which to go on (None: no more)."""
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
 
     async def samples(self, since: int) -> list[Sample]:

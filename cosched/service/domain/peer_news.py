@@ -26,11 +26,9 @@ class PeerNews:
         self._told: dict[Domain, _Told] = {}
 
     def is_news(self, peer: Domain, what: Noted, until: int | None, now: int) -> bool:
-        """Return whether an event tells this, and note that it does.
-
-        A peer that says the same again may mean an end that is later by the time that has passed.
-        """
+        """Return whether an event tells this, and note that it does."""
         told = self._told.setdefault(peer, _Told(what, until))
+        # A peer that says the same again may mean an end that is later by the time that has passed.
         same = what is told.what and abs((until or 0) - (told.until or 0)) < MINUTE
         often = len(told.at) == MOST and now - told.at[0] < MINUTE
         if told.at and (same or often):

@@ -32,10 +32,7 @@ class Presence:
         return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
 
     def stopped(self, peer: Domain) -> tuple[int | None, int | None]:
-        """Since when a peer is away that said so (None: it is not), and by when it said it would be back (None: soon).
-
-        Both in seconds since 1970.
-        """
+        """Since when a peer is away that said so (None: it is not), and until when (None: soon); seconds since 1970."""
         known, clock = self._peers.known.get(peer), self._journal.clock
         if known is None or not known.left or known.away_since is None:
             return None, None

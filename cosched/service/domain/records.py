@@ -47,9 +47,7 @@ class Records:
         *,
         begin_at_once: bool,
     ) -> None:
-        """`jobs`: those that have not ended; none yet. `begin_at_once`: a manager that plays them says of none when it
-        began.
-        """
+        """`jobs`: those that have not ended; none yet. `begin_at_once`: no manager says when they have begun."""
         self._begin_at_once = begin_at_once
         self._batch_system = kind.of_batch_systems  # which begin jobs when they can
         self.jobs = jobs
@@ -74,10 +72,7 @@ class Records:
         self.charges.take_up(record)
 
     def order_cancellation(self, record: JobRecord, by: str, ended_by: EndedBy = EndedBy.OWNER) -> None:
-        """Have the manager end a job, as soon as it can. Its end is reported. The first order counts.
-
-        `by`: in words; see `story.why_cancelled`.
-        """
+        """Have the manager end a job, as soon as it can; the first order counts. `by`: see `story.why_cancelled`."""
         if record.cancelled_by is None:
             record.cancelled_by, record.job.ended_by = by, ended_by
             self.core.ledger.changed[record.job.id] = None

@@ -137,10 +137,7 @@ class Turns:
                 raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "ILLEGAL", said) from error
 
     def happen(self, act: Callable[_P, None], *arguments: _P.args, **options: _P.kwargs) -> None:
-        """Handle what comes from inside the process, in the present turn or in one of its own.
-
-        While the domain is stalled it waits.
-        """
+        """Handle what comes from inside the process, in this turn or in its own; in a stalled domain it waits."""
         if self._under_way:
             act(*arguments, **options)
         elif self.problem:

@@ -52,10 +52,7 @@ class Front:
     """The front of one gRPC server."""
 
     def __init__(self, where: str, private: Path, room: Room, trusted: Collection[str] = ()) -> None:
-        """`where`: for the log; `private`: a folder to make, in a place where only this service keeps files.
-
-        `trusted`: origins of operators.
-        """
+        """`where`: for the log; `private`: a folder to make, in one of this service alone; `trusted`: of operators."""
         self._where = where
         self._private = private
         self._connections = Connections(room)

@@ -29,10 +29,7 @@ STATES = ("held", "busy", "idle", "down", "unknown")  # in the order of the list
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes that do the same: what, for which job (empty: none, or none that the viewer may see), until when.
-
-    `path` draws their squares; a square is 1 x 1.
-    """
+    """Nodes that do the same: what, for which job (empty: none, or none that the viewer may see), until when."""
 
     state: str
     count: int
@@ -42,7 +39,7 @@ class Group:
     mates: str
     until: str
     names: str
-    path: str
+    path: str  # which draws their squares, of 1 x 1
 
     @property
     def said(self) -> str:

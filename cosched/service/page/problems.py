@@ -31,15 +31,12 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, in a few words (`head`) and in more.
-
-    `todo` is for whoever can mend it; `job` is the id of the job that it is about.
-    """
+    """One thing that is wrong, in a few words (`head`) and in more; `job`: it is about this one."""
 
     weight: Weight
     head: str
     what: str
-    todo: str
+    todo: str  # for whoever can mend it
     job: int | None = None
 
 

@@ -315,10 +315,7 @@ class PeerClient:
                 await self._ask(presence, self._loop.time() + timeout)
 
     async def ask(self, question: Any, kind: type[Told], lacks: str) -> Told:
-        """Ask what changes nothing, and expect this kind of answer; `lacks`: what one does that does not know it.
-
-        CallError.
-        """
+        """Ask what changes nothing; `kind`: of its answer; `lacks`: what one does that does not know it. CallError."""
         try:
             answer = await self._ask(question, self._loop.time() + self._timeout)
         except AioRpcError as error:

@@ -140,10 +140,7 @@ def choosing_of(
     scheduler: OpenScheduler,
     record: Callable[[JobId], JobRecord | None],
 ) -> Choosing | None:
-    """Return who chooses of these nodes for a scheduler that only counts them; None: nobody can.
-
-    All of them must be listed.
-    """
+    """Return who chooses of these nodes, all of them listed, for a scheduler that only counts them; None: nobody."""
     if machines is None or nodes is None or not scheduler.capabilities.counts:
         return None
     listed = {each.node for each in machines.catalogue.listed}

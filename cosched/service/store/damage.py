@@ -52,10 +52,7 @@ def drop_sums(path: Path) -> None:
 
 
 def matches_sums(path: Path) -> bool:
-    """Return whether the database is as it was closed; False if no check sums are of its last change.
-
-    StoreError: damage.
-    """
+    """Return whether the database is as it was closed; False: no check sums are of its last change. StoreError."""
     try:
         noted = beside(path, ".sums").read_text(errors="replace").splitlines()
     except FileNotFoundError:

@@ -46,10 +46,7 @@ def lock_database(path: Path) -> BinaryIO:
 
 
 def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Log]:
-    """Return the database of `domain`, with the newest schema, and its log, all on disk; made if there is none.
-
-    The caller has locked it, by `lock`.
-    """
+    """Return the locked database of `domain`, made if there is none, with the newest schema; and its log; on disk."""
     if not path.exists():
         _create(path, domain)
     _check_header(path)

@@ -172,10 +172,7 @@ class Store(Reading):
         self._write(statements.PUT_JOB, map(job_row, found))
 
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
-        """Store the present state of jobs, and delete the scripts of those that have ended.
-
-        LookupError if a job has not been added.
-        """
+        """Store jobs as they are, and delete the scripts of those that have ended; LookupError: one was not added."""
         rows, ended = [], []
         for job in jobs:
             rows.append(job_row(job))

@@ -70,10 +70,7 @@ class Material:
 
 
 class TlsFiles:
-    """The files of [tls]. Their contents can change at any time; unusable contents never replace good ones.
-
-    May be used by several threads.
-    """
+    """The files of [tls], for any thread. They can change at any time; unusable contents never replace good ones."""
 
     def __init__(self, ca: Path, certificate: Path, key: Path, crl: Path | None = None) -> None:
         """Read the files; InputError. `crl`: the authority's list of revoked certificates, if there is one."""

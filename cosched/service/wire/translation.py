@@ -25,10 +25,7 @@ ON_WIRE = {call.request: call for call in CALLS}
 
 
 def write_clock(received: float, sent: float, *, takes_groups: bool, waits: bool = False) -> wire.CompareClocksResponse:
-    """Return the message with our clock's readings when the question came and now, in seconds since 1970.
-
-    `takes_groups`: whether this domain takes members of groups. `waits`: whether it waits for agreed starts.
-    """
+    """Return the message with our clock's readings when the question came and now, in seconds since 1970."""
     return wire.CompareClocksResponse(
         received_at=write_instant(received),
         sent_at=write_instant(sent),
