@@ -39,7 +39,10 @@ class Starting:
         systemd.notify(f"STATUS=starting: {why}")
 
     async def turn(self, manager: ResourceManager) -> bool:
-        """Stand by while the manager runs elsewhere (its hooks find only a service there); whether it did. StoppedError."""
+        """Stand by while the manager runs on another host: its hooks find only a service there. StoppedError.
+
+        Return whether it has stood by.
+        """
         place = await _elsewhere(manager, "")
         while place:
             if place != self._stood_by:

@@ -128,7 +128,7 @@ def _compressed(seconds: float) -> float:
 def lane(
     axis: Axis, job: Job, events: Sequence[Event] = (), expected: datetime | None = None, said: str = ""
 ) -> list[Bar]:
-    """Return the bars of a job: queued, held, running, up to its limit; its slot or expected start, `said` beside it."""
+    """Return the bars of a job: queued, held, running, until its limit; its slot or expected start, as is `said`."""
     if job.slot is not None or job.started_at is not None or job.ended_at is not None:
         expected = None
     return [
