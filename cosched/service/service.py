@@ -220,8 +220,8 @@ class Service:
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
         self._greeting = Greeting(
-            self.domain, self.peers, self.announcer, configuration.coscheduling, self.metrics, self._task,
-            lambda: self._serving, conductor=self._paced,
+            self.domain, self.peers, self.announcer, configuration.coscheduling, self._task, lambda: self._serving,
+            self._paced,
         )  # fmt: skip
         coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")
         parts = ServiceParts(
@@ -327,7 +327,7 @@ class Service:
         await self._listeners.serve(served)
         self.timers.every("health", 1.0, self._follow_health)
         if self.configuration.domain.http is not None or self.configuration.page is not None:
-            Gauges(self.configuration, self.domain, self.clock, self.views, self.peers).measure(self.metrics)
+            Gauges(self.configuration, self.domain, self.views, self.peers).measure()
         await self._listeners.open_http(stack, served)
 
     def _served(self) -> Served:

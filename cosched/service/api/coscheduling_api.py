@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
@@ -60,32 +60,21 @@ ASKS_FIRST = "it asks first whether an earlier mate has ended; try again soon"
 NO_MATE = "NO_MATE"  # in the audit: what comes of an order about a job that does not start with the caller
 
 
+@dataclass(eq=False)
 class CoschedulingApi(CoschedulingServiceServicer):
     """The calls of Algorithm 1, for slots and for groups, clocks, and news of presence, for one listener."""
 
-    def __init__(
-        self,
-        domain: LiveDomain,
-        peers: frozenset[Domain],
-        identify: Identify,
-        agreed: AgreedStart,
-        queue: Queue,
-        settled: Callable[..., Awaitable[None]],
-        joined: Callable[[JobId], None],
-        gaps: Gaps | None = None,
-    ) -> None:
-        """`settled`: what an answer waits for, once it has been found (ServiceOutside). `joined`: a job that a peer
-        names by its id. `gaps`: say when jobs began; None: nobody asks.
-        """
-        self._gaps = gaps
-        self._settled = settled
-        self._joined = joined
-        self.domain = domain
-        self._queue = queue
-        self._peers = peers
-        self._identify = identify
-        self._agreed = agreed
-        self._instants = Instants(domain, agreed)
+    domain: LiveDomain
+    _peers: frozenset[Domain]
+    _identify: Identify
+    _agreed: AgreedStart
+    _queue: Queue
+    _settled: Callable[..., Awaitable[None]]  # what an answer waits for, once it has been found (ServiceOutside)
+    _joined: Callable[[JobId], None]  # called for a job that a peer names by its id
+    _gaps: Gaps | None = None  # say when jobs began; None: nobody asks
+
+    def __post_init__(self) -> None:
+        self._instants = Instants(self.domain, self._agreed)
 
     async def ask(self, message: _Message, context: Context, call: _Call[_Message, _Response]) -> _Response:
         """Return the answer to a call. Refusal, FieldError."""
@@ -162,10 +151,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
     # How a call is answered
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
-        now, who = self.domain.clock.now(), caller.peer or caller.user or ""
-        self._audit_vain(
-            AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message), refusal.reason
-        )
+        now, who, code = self.domain.clock.now(), caller.peer or caller.user or "", refusal.code.name
+        self._audit_vain(AuditRecord(now, who, caller.via, call, None, code, refusal.message), refusal.reason)
 
     def _audit_vain(self, record: AuditRecord, reason: str = NO_MATE) -> None:
         """Note an order that has changed nothing, in sums: a peer can give as many as it likes."""

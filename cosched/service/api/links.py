@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import grpc
 
 from cosched.core.events import Linked, Unlinked
@@ -22,19 +24,16 @@ from cosched.service.wire.message_parts import FOUND
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
 
 
+@dataclass(frozen=True, slots=True)
 class Links:
     """The links of one domain's jobs. Each change returns the job as it is afterwards. They raise Refusal."""
 
-    def __init__(
-        self, domain: LiveDomain, requests: Requests, queue: Queue, announcer: Announcer, jobs: OwnedJobs,
-        named: NamedMates,
-    ) -> None:  # fmt: skip
-        self._domain = domain
-        self._requests = requests
-        self._queue = queue
-        self._announcer = announcer
-        self._jobs = jobs
-        self._named = named
+    _domain: LiveDomain
+    _requests: Requests
+    _queue: Queue
+    _announcer: Announcer
+    _jobs: OwnedJobs
+    _named: NamedMates
 
     async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
         """Have a job start with these, who must be there, instead of those that it had; nobody starts by that.

@@ -103,22 +103,15 @@ class Question:
     first: int
 
 
+@dataclass(frozen=True, slots=True)
 class Overviews:
     """Makes overviews."""
 
-    def __init__(
-        self,
-        described: Described,
-        told: PeersTold,
-        listing: Listing,
-        configuration: Configuration,
-        stalled: Callable[[], str | None],
-    ) -> None:
-        self._described = described
-        self._told = told
-        self._configuration = configuration
-        self._stalled = stalled
-        self._listing = listing
+    _described: Described
+    _told: PeersTold
+    _listing: Listing
+    _configuration: Configuration
+    _stalled: Callable[[], str | None]
 
     async def overview(self, viewer: Viewer, question: Question) -> Overview:
         """Return what this viewer may see of it all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,6 @@ from cosched.core.protocol import Domain
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.presence import stopped
-from cosched.service.metrics import Metrics
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
@@ -24,38 +24,24 @@ GOODBYE = 1.0  # second at most, for all peers together
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Greeting:
-    """Greets the peers of a domain; with a `conductor`, which sets the time, nobody is told anything.
+    """Greets the peers of a domain."""
 
-    `begin` starts what need not be waited for; `serving` says whether the domain serves.
-    """
-
-    def __init__(
-        self,
-        domain: LiveDomain,
-        peers: PeerClients,
-        announcer: Announcer,
-        section: Coscheduling,
-        metrics: Metrics,
-        begin: Callable[[Coroutine[Any, Any, None]], None],
-        serving: Callable[[], bool],
-        *,
-        conductor: bool,
-    ) -> None:
-        self._domain = domain
-        self._peers = peers
-        self._announcer = announcer
-        self._timeout, self._beats = float(section.peer_timeout), bool(section.heartbeat_interval)
-        self._metrics = metrics
-        self._begin = begin
-        self._serving = serving
-        self._conductor = conductor
+    _domain: LiveDomain
+    _peers: PeerClients
+    _announcer: Announcer
+    _section: Coscheduling
+    _begin: Callable[[Coroutine[Any, Any, None]], None]  # starts what need not be waited for
+    _serving: Callable[[], bool]  # whether the domain serves
+    _conductor: bool  # which sets the time: then nobody is told anything
 
     def tell(self, peers: Collection[Domain] | None = None) -> None:
         """Tell these peers (None: all) that this domain is up, and whether it drains."""
         names = [view.name for view in self._peers.views()] if peers is None else peers
         if not self._conductor:
-            self._begin(self._peers.tell(self._presence(wire.PRESENCE_SERVING), names, self._timeout))
+            timeout = float(self._section.peer_timeout)
+            self._begin(self._peers.tell(self._presence(wire.PRESENCE_SERVING), names, timeout))
 
     async def say_goodbye(self) -> None:
         """Tell reachable peers that this domain stops, and when it will be back if that is known."""
@@ -83,9 +69,9 @@ class Greeting:
 
     def changed(self, view: PeerView) -> None:
         """Note that a peer can be reached, or cannot be reached, from now on."""
-        up = view.state == cluster_pb2.PEER_STATE_REACHABLE
-        self._metrics.peer_up(view.name).set(up)
-        self._metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
+        up, metrics = view.state == cluster_pb2.PEER_STATE_REACHABLE, self._domain.metrics
+        metrics.peer_up(view.name).set(up)
+        metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
         state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
         if up:
             self._announcer.hurry(view.name)
@@ -95,7 +81,7 @@ class Greeting:
         _LOG.log(level, "peer %s is %s%s", view.name, state, f": {why}" if why else "")
         if up and self._serving():
             self.tell([view.name])
-        if up and self._beats and not self._conductor:
+        if up and self._section.heartbeat_interval and not self._conductor:
             self.beat()  # its clock's offset is not known yet
 
     def clock_ahead(self, peer: Domain) -> timedelta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -49,29 +50,20 @@ class RealPace:
             self._await_next()
 
 
+@dataclass
 class Lockstep:
     """One domain at a conductor's pace, phase by phase (scheduling.md, Time and order)."""
 
-    def __init__(
-        self,
-        domain: LiveDomain,
-        manager: PlayingLauncher,
-        time: SharedTime,
-        outside: PacedOutside,
-        calls: CallNotes,
-        submissions: Submissions,
-        scripted: ScriptedChanges,
-        scripted_domain: ScriptedDomain,
-    ) -> None:
-        self.domain = domain
-        self._manager = manager
-        self._time = time
-        self._outside = outside
-        self._timers = domain.policy.timers
-        self._calls = calls
-        self._submissions = submissions
-        self._scripted, self._scripted_domain = scripted, scripted_domain
-        self._timers_fired = False
+    domain: LiveDomain
+    _manager: PlayingLauncher
+    _time: SharedTime
+    _outside: PacedOutside
+    _calls: CallNotes
+    _submissions: Submissions
+    _scripted: ScriptedChanges
+    _scripted_domain: ScriptedDomain
+    _timers_fired: bool = False
+    _before_iterations: bool = False
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> wire.AdvanceResponse:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal.
@@ -145,7 +137,7 @@ class Lockstep:
 
     @property
     def _next_timer(self) -> int | None:
-        at = self._timers.next()
+        at = self.domain.policy.timers.next()
         return int(at) if at < FOREVER else None
 
     @property
@@ -156,7 +148,7 @@ class Lockstep:
     async def _go_through(self, phases: Sequence[int]) -> None:
         now = self.domain.clock.now()
         for timers in (wire.PHASE_TIMERS, wire.PHASE_SLOTS):
-            if timers in phases and self._timers.next() == now:
+            if timers in phases and self.domain.policy.timers.next() == now:
                 at = phases.index(timers)
                 await self._turn(now, phases[:at])
                 await self._fire(of_slots=timers == wire.PHASE_SLOTS)

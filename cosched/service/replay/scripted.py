@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.events import Linked, Requeued, Unlinked
@@ -20,26 +21,14 @@ CANCELS: Mapping[int, EndedBy] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class ScriptedChanges:
     """Changes of jobs that are not in the trace. Each says whether it could be done; else it has changed nothing."""
 
-    def __init__(
-        self,
-        domain: LiveDomain,
-        manager: PlayingLauncher,
-        submissions: Submissions,
-        settled: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`settled`: waits for all that follows from the last turn."""
-        self._domain = domain
-        self._manager = manager
-        self._submissions = submissions
-        self._settled = settled
-        self._changes: Mapping[int, Callable[[JobId], bool]] = {
-            wire.JOB_CHANGE_FAILED: self.fail,
-            wire.JOB_CHANGE_REQUEUED: self._requeue,
-            wire.JOB_CHANGE_UNLINKED: self._unlink,
-        }
+    _domain: LiveDomain
+    _manager: PlayingLauncher
+    _submissions: Submissions
+    _settled: Callable[[], Awaitable[None]]  # waits for all that follows from the last turn
 
     async def carry_out(self, change: int, number: int, by: int) -> bool:
         """Change a job, known by its number; `by`: the number of one that takes its place. FieldError, Refusal."""
@@ -48,10 +37,15 @@ class ScriptedChanges:
             return await self._cancel(job, CANCELS[change])
         if change == wire.JOB_CHANGE_REPLACED:
             return await self._replace(job, self._checked("by", by))
-        if change not in self._changes:
+        changes: Mapping[int, Callable[[JobId], bool]] = {
+            wire.JOB_CHANGE_FAILED: self.fail,
+            wire.JOB_CHANGE_REQUEUED: self._requeue,
+            wire.JOB_CHANGE_UNLINKED: self._unlink,
+        }
+        if change not in changes:
             raise FieldError("change", "is not one that is known here")
         with self._domain.turns.take():
-            return self._changes[change](job)
+            return changes[change](job)
 
     def _checked(self, field: str, number: int) -> JobId:
         if not self._submissions.is_known(number):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from cosched.core.events import NodesLost, PeerThere
@@ -20,25 +20,16 @@ from cosched.v1 import replay_pb2 as wire
 OF_NODES = (wire.DOMAIN_CHANGE_DRAINED, wire.DOMAIN_CHANGE_DOWN, wire.DOMAIN_CHANGE_UP)
 
 
+@dataclass(frozen=True, slots=True)
 class ScriptedDomain:
     """Changes of one domain that are not in its trace."""
 
-    def __init__(
-        self,
-        domain: LiveDomain,
-        submissions: Submissions,
-        calls: CallNotes,
-        settled: Callable[[], Awaitable[None]],
-        fail: Callable[[JobId], object],
-        peers: Collection[Domain],
-    ) -> None:
-        """`settled`: waits for all that follows from the last turn; `fail`: has a running job fail, in a turn."""
-        self._domain = domain
-        self._submissions = submissions
-        self._calls = calls
-        self._settled = settled
-        self._fail = fail
-        self._peers = peers
+    _domain: LiveDomain
+    _submissions: Submissions
+    _calls: CallNotes
+    _settled: Callable[[], Awaitable[None]]  # waits for all that follows from the last turn
+    _fail: Callable[[JobId], object]  # has a running job fail, in a turn
+    _peers: Collection[Domain]
 
     async def carry_out(self, said: wire.ChangeDomainRequest) -> None:
         """Change the domain; FieldError."""
