@@ -144,8 +144,7 @@ class Malleable(View[job_pb2.Malleable]):
         return self._message.iterations.exec_time if self._message.HasField("iterations") else None
 
     predictions = many(
-        Prediction,
-        "What it predicts of its least, of what its scheduler gives it, and of its ideal; empty: nothing.",
+        Prediction, "What it predicts of its least, of what its scheduler gives it, and of its ideal; empty: nothing."
     )
 
 

@@ -31,13 +31,8 @@ def check_certificates(configuration: Configuration, account: Account) -> Iterat
     if not configuration.domain.plaintext and configuration.tls is None:
         return  # its peers call by Unix sockets
     if configuration.domain.plaintext or configuration.tls is None:
-        yield warning(
-            "tls",
-            "plaintext: any process on this host can speak as a peer",
-            "use certificates, except for trials",
-            section("domain"),
-            "plaintext = false",
-        )
+        found = "plaintext: any process on this host can speak as a peer"
+        yield warning("tls", found, "use certificates, except for trials", section("domain"), "plaintext = false")
         return
     files, name = configuration.tls, configuration.domain.name
     try:
@@ -72,13 +67,11 @@ def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate
     end, life = first.not_valid_after_utc, first.not_valid_after_utc - first.not_valid_before_utc
     left = end - now
     if begin > now:
-        return problem(
-            subject, f"{path} is not valid before {_date(begin)}", "set the clock, or issue it again", SHELL, command
-        )
+        found = f"{path} is not valid before {_date(begin)}"
+        return problem(subject, found, "set the clock, or issue it again", SHELL, command)
     if end <= now:
-        return problem(
-            subject, f"{path} has expired on {_date(end)}: peers refuse it", "issue it again", SHELL, command
-        )
+        found = f"{path} has expired on {_date(end)}: peers refuse it"
+        return problem(subject, found, "issue it again", SHELL, command)
     found = f"{path} is valid for {_length(left)}, until {_date(end)}"
     if left < min(SOME, life / _SOME_SHARE):
         grade = problem if left < min(LITTLE, life / _LITTLE_SHARE) else warning
@@ -99,39 +92,29 @@ def _issue(name: str) -> str:
 
 
 def _check_names(leaf: x509.Certificate, configuration: Configuration) -> Finding:
-    found, name = identities(leaf), configuration.domain.name
-    if len(found) != 1:
-        return problem(
-            "identity", f"the certificate names {len(found)} URIs, not one", "issue it again", SHELL, _issue(name)
-        )
-    if server_name(found[0]) not in dns_names(leaf):
-        return problem(
-            "identity",
-            f"{found[0]}, but the certificate lacks the DNS name that belongs to it: peers refuse it",
-            "issue it by cosched certs, or with that name",
-            "subjectAltName",
-            f"DNS:{server_name(found[0])}",
-        )
-    if reason := wrong_identity(configuration, found[0]):
+    uris, name = identities(leaf), configuration.domain.name
+    if len(uris) != 1:
+        found = f"the certificate names {len(uris)} URIs, not one"
+        return problem("identity", found, "issue it again", SHELL, _issue(name))
+    [identity] = uris
+    if (needed := server_name(identity)) not in dns_names(leaf):
+        found = f"{identity}, but the certificate lacks the DNS name that belongs to it: peers refuse it"
+        change = "issue it by cosched certs, or with that name"
+        return problem("identity", found, change, "subjectAltName", f"DNS:{needed}")
+    if reason := wrong_identity(configuration, identity):
         return problem("identity", f"the certificate {reason}", "give this domain its own", SHELL, _issue(name))
-    if doubt := doubtful_identity(name, found[0]):
-        return warning(
-            "identity", doubt, "give this domain its own, unless peers know it by this one", SHELL, _issue(name)
-        )
-    return ok("identity", f"{found[0]}: peers must name it as identity in their [[peer]]")
+    if doubt := doubtful_identity(name, identity):
+        change = "give this domain its own, unless peers know it by this one"
+        return warning("identity", doubt, change, SHELL, _issue(name))
+    return ok("identity", f"{identity}: peers must name it as identity in their [[peer]]")
 
 
 def _check_chain(
     files: Tls, certificates: Sequence[x509.Certificate], authorities: Sequence[x509.Certificate], name: str
 ) -> Finding:
     if not _is_issued(certificates[0], [*authorities, *certificates[1:]]):
-        return problem(
-            "chain",
-            f"{files.certificate} is not of the authority in {files.ca}",
-            "use files of one authority",
-            SHELL,
-            _issue(name),
-        )
+        found = f"{files.certificate} is not of the authority in {files.ca}"
+        return problem("chain", found, "use files of one authority", SHELL, _issue(name))
     return ok("chain", f"the key fits the certificate, which the authority in {files.ca} has signed")
 
 
@@ -162,23 +145,12 @@ def _check_list(path: Path, leaf: x509.Certificate, authorities: Sequence[x509.C
 def _check_key(path: Path, account: Account) -> Finding:
     mode, quoted = path.stat().st_mode, shlex.quote(str(path))
     if mode & _OTHERS_READ:
-        return problem(
-            "key",
-            f"{path} can be read by all users of this host, who can speak as this domain",
-            "hide it, and issue a new one",
-            SHELL,
-            f"chmod 600 {quoted}",
-        )
+        found = f"{path} can be read by all users of this host, who can speak as this domain"
+        return problem("key", found, "hide it, and issue a new one", SHELL, f"chmod 600 {quoted}")
     if not account.may(path, READ):
-        return problem(
-            "key",
-            f"{account.name} cannot read {path}",
-            "give it to the service's user",
-            SHELL,
-            f"chown {account.name} {quoted}",
-        )
+        found = f"{account.name} cannot read {path}"
+        return problem("key", found, "give it to the service's user", SHELL, f"chown {account.name} {quoted}")
     if mode & _GROUP_READS:
-        return warning(
-            "key", f"{path} can be read by its group", "hide it, if that is not intended", SHELL, f"chmod 600 {quoted}"
-        )
+        found = f"{path} can be read by its group"
+        return warning("key", found, "hide it, if that is not intended", SHELL, f"chmod 600 {quoted}")
     return ok("key", f"only {account.name} and root can read {path}" if account.uid else f"only root can read {path}")

@@ -13,20 +13,14 @@ from cosched_adapters.findings import SHELL, Finding, ok, section, warning
 _HERE = section("coscheduling")
 _LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host
 _LEAST_TIMEOUT = 4.0  # seconds: a peer with Slurm tries for 2.5 s by default, and its answer must come back
-_DEFAULT_INTERVAL, _DEFAULT_JITTER, _DEFAULT_SHARE = '"20m"', "0.25", "0.5"
 
 
 def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
     """Check whether jobs here can have mates, and whether their holds end."""
     settings = configuration.coscheduling_settings()
     if not settings.enabled:
-        yield warning(
-            "enabled",
-            "coscheduling is off: jobs start without their mates",
-            "switch it on",
-            _HERE,
-            'scheme = "hold"' if configuration.coscheduling.enabled else "enabled = true",
-        )
+        on = 'scheme = "hold"' if configuration.coscheduling.enabled else "enabled = true"
+        yield warning("enabled", "coscheduling is off: jobs start without their mates", "switch it on", _HERE, on)
         return
     yield _check_peers(configuration)
     yield _check_timeout(float(configuration.coscheduling.peer_timeout))
@@ -47,85 +41,47 @@ def _check_peers(configuration: Configuration) -> Finding:
         add = "cosched peer add NAME [USER@]HOST"
         return warning("scheme", alone, "couple it with another account of yours", SHELL, add)
     if not configuration.peers:
-        return warning(
-            "scheme",
-            alone,
-            "name the other domains",
-            "the domain's file",
-            "[[peer]]",
-            'name = "NAME"',
-            'address = "HOST:PORT"',
-            'identity = "URI"',
-        )
+        lines = "[[peer]]", 'name = "NAME"', 'address = "HOST:PORT"', 'identity = "URI"'
+        return warning("scheme", alone, "name the other domains", "the domain's file", *lines)
     return ok("scheme", f"{scheme}, with {', '.join(peer.name for peer in configuration.peers)}")
 
 
 def _check_timeout(timeout: float) -> Finding:
     if timeout < _LEAST_TIMEOUT:
-        return warning(
-            "peer_timeout",
-            f"{timeout:g} s: too short for a peer with Slurm, which needs up to 3.5 s to try to start a mate",
-            "wait longer",
-            _HERE,
-            "peer_timeout = 5",
-        )
+        found = f"{timeout:g} s: too short for a peer with Slurm, which needs up to 3.5 s to try to start a mate"
+        return warning("peer_timeout", found, "wait longer", _HERE, "peer_timeout = 5")
     return ok("peer_timeout", f"{timeout:g} s for an answer from a peer")
 
 
 def _check_grace(configuration: Configuration) -> Finding:
     grace, then = float(configuration.coscheduling.peer_grace), configuration.coscheduling.on_peer_unreachable.value
     if grace >= _LEAST_GRACE:
-        return ok(
-            "peer_grace", f"{grace:g} s for a peer to come back; its own file says how long it waits for this domain"
-        )
-    return warning(
-        "peer_grace",
-        f"{grace:g} s: a restart of a peer's service takes longer; jobs with mates there act as on_peer_unreachable "
-        f"says ({then}), so pairs can come apart",
-        "wait longer, here and on the other side, which waits for this domain by its own peer_grace",
-        _HERE,
-        'peer_grace = "2m"',
-    )
+        found = f"{grace:g} s for a peer to come back; its own file says how long it waits for this domain"
+        return ok("peer_grace", found)
+    acts = f"jobs with mates there act as on_peer_unreachable says ({then}), so pairs can come apart"
+    found = f"{grace:g} s: a restart of a peer's service takes longer; {acts}"
+    change = "wait longer, here and on the other side, which waits for this domain by its own peer_grace"
+    return warning("peer_grace", found, change, _HERE, 'peer_grace = "2m"')
 
 
 def _check_holds(configuration: Configuration) -> Iterator[Finding]:
     settings = configuration.coscheduling_settings()
     if not settings.release_interval:
-        yield warning(
-            "release_interval",
-            "0: holds are never released, so two domains that wait for each other wait for ever",
-            "release holds after some time",
-            _HERE,
-            f"release_interval = {_DEFAULT_INTERVAL}",
-        )
+        found = "0: holds are never released, so two domains that wait for each other wait for ever"
+        change = "release holds after some time"
+        yield warning("release_interval", found, change, _HERE, 'release_interval = "20m"')
     elif not settings.release_jitter:
-        yield warning(
-            "release_jitter",
-            "0: two domains may release at the same instant, again and again",
-            "add some",
-            _HERE,
-            f"release_jitter = {_DEFAULT_JITTER}",
-        )
+        found = "0: two domains may release at the same instant, again and again"
+        yield warning("release_jitter", found, "add some", _HERE, "release_jitter = 0.25")
     else:
-        yield ok(
-            "release_interval", f"{settings.release_interval} s, and up to {settings.release_jitter} of that longer"
-        )
-    share = settings.max_held_fraction
+        found = f"{settings.release_interval} s, and up to {settings.release_jitter} of that longer"
+        yield ok("release_interval", found)
+    share, half = settings.max_held_fraction, "max_held_fraction = 0.5"
     if not share:
-        yield warning(
-            "max_held_fraction",
-            "0: no job can hold: all yield, and those that cannot yield start alone",
-            "let some of the nodes be held",
-            _HERE,
-            f"max_held_fraction = {_DEFAULT_SHARE}",
-        )
+        found = "0: no job can hold: all yield, and those that cannot yield start alone"
+        yield warning("max_held_fraction", found, "let some of the nodes be held", _HERE, half)
     elif share == 1:
-        yield warning(
-            "max_held_fraction",
-            "1: all nodes can be held at once, and then nothing runs",
-            "leave some nodes to other jobs",
-            _HERE,
-            f"max_held_fraction = {_DEFAULT_SHARE}",
-        )
+        found = "1: all nodes can be held at once, and then nothing runs"
+        yield warning("max_held_fraction", found, "leave some nodes to other jobs", _HERE, half)
     else:
         yield ok("max_held_fraction", f"{share} of the nodes can be held at once")

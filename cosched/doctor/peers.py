@@ -23,6 +23,8 @@ from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warn
 if TYPE_CHECKING:
     from cosched.client import Domain
 
+_AT_ONCE = "pairs start at once, not at an agreed instant"
+
 
 async def check_peers(configuration: Configuration, serving: Domain | None) -> list[Finding]:
     """Call each peer as the service does; `serving`: the answer of the running service, if any."""
@@ -89,50 +91,30 @@ def check_answer(view: PeerView, ends: Ends) -> Finding:
     found = f"{view.address} does not answer: {view.problem}"
     if socket_path(view.address) is not None:
         return problem(view.name, found, "let both services run, on their hosts", SHELL, "cosched up")
-    return problem(
-        view.name,
-        found,
-        "start its service, open its port to this host, or correct the address",
-        "[[peer]] of the domain's file",
-        'address = "HOST:PORT"',
-    )
+    change = "start its service, open its port to this host, or correct the address"
+    return problem(view.name, found, change, "[[peer]] of the domain's file", 'address = "HOST:PORT"')
 
 
 def check_serving(here: str, peer: str, serving: Domain | None) -> Iterator[Finding]:
     """Check that the running service reaches the peer too; it may still use an older configuration."""
     for seen in serving.peers if serving else ():
         if seen.name == peer and seen.state in ("refused", "unreachable"):
-            yield warning(
-                peer,
-                f"the running service says: {seen.state}: {seen.problem}",
-                "check again after a heartbeat; if nothing has changed, restart the service",
-                SHELL,
-                f"systemctl restart cosched@{here}",
-            )
+            found = f"the running service says: {seen.state}: {seen.problem}"
+            change = "check again after a heartbeat; if nothing has changed, restart the service"
+            yield warning(peer, found, change, SHELL, f"systemctl restart cosched@{here}")
 
 
 def check_clock(view: PeerView, most: float) -> Finding:
     """Check whether clocks allow agreed starts; `most`: max_clock_offset, in seconds."""
     subject, offset, doubt = f"{view.name} clock", view.clock_offset, view.clock_uncertainty
     if offset is None or doubt is None:
-        return warning(
-            subject, "not known: pairs start at once, not at an agreed instant", "serve the same version there"
-        )
+        return warning(subject, f"not known: {_AT_ONCE}", "serve the same version there")
     found = f"{abs(offset) * 1000:.1f} ms {'ahead' if offset >= 0 else 'behind'}, give or take {doubt * 1000:.1f}"
     if not most:
-        return warning(
-            subject,
-            f"{found}; max_clock_offset is 0: pairs start at once, not at an agreed instant",
-            "permit an offset",
-            section("coscheduling"),
-            "max_clock_offset = 0.5",
-        )
+        found = f"{found}; max_clock_offset is 0: {_AT_ONCE}"
+        return warning(subject, found, "permit an offset", section("coscheduling"), "max_clock_offset = 0.5")
     if max(abs(offset), doubt) > most:
-        return problem(
-            subject,
-            f"{found}, more than max_clock_offset, {most:g} s: pairs start at once, not at an agreed instant",
-            "let a time service keep the clocks of both hosts",
-            SHELL,
-            "timedatectl set-ntp true",
-        )
+        found = f"{found}, more than max_clock_offset, {most:g} s: {_AT_ONCE}"
+        change = "let a time service keep the clocks of both hosts"
+        return problem(subject, found, change, SHELL, "timedatectl set-ntp true")
     return ok(subject, found)

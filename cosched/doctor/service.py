@@ -117,26 +117,17 @@ def _asked(server: str) -> tuple[Domain | None, str]:
 
 def _check_running(domain: DomainSection, service: Running, source: str) -> Finding:
     if service.domain is None and service.trouble:
-        return problem(
-            "service",
-            f"does not answer: {service.trouble}",
-            "look at its log",
-            SHELL,
-            service.unit.log if service.unit else f"systemctl status cosched@{domain.name}",
-        )
+        log = service.unit.log if service.unit else f"systemctl status cosched@{domain.name}"
+        return problem("service", f"does not answer: {service.trouble}", "look at its log", SHELL, log)
+    own = f'socket = "/run/cosched/{domain.name}.sock"'
     if domain.socket is None and (service.unit is None or service.unit.state == "active"):
-        found, line = "cannot be asked: domain.socket is not set", f'socket = "/run/cosched/{domain.name}.sock"'
-        return warning("service", found, "give it one", section("domain"), line)
+        found = "cannot be asked: domain.socket is not set"
+        return warning("service", found, "give it one", section("domain"), own)
     if service.domain is None:
         return _absent(domain, service.unit, source)
     if service.domain.name != domain.name:
-        return problem(
-            "service",
-            f"the domain {service.domain.name} is served at {domain.socket}, not {domain.name}",
-            "give each domain a socket of its own",
-            section("domain"),
-            f'socket = "/run/cosched/{domain.name}.sock"',
-        )
+        found = f"the domain {service.domain.name} is served at {domain.socket}, not {domain.name}"
+        return problem("service", found, "give each domain a socket of its own", section("domain"), own)
     return ok("service", f"{service.domain.version} runs as {service.account.name}")
 
 
@@ -168,44 +159,25 @@ def _check_state(path: Path, account: Account) -> Finding:
     for needed in (path.parent, *(path.with_name(path.name + end) for end in _DATABASE)):
         wanted = READ | WRITE | (EXECUTE if needed.is_dir() else 0)
         if needed.exists() and not account.may(needed, wanted):
-            return problem(
-                "state",
-                f"{account.name} cannot write {needed}, which belongs to {Account.of(needed.stat().st_uid).name}",
-                "give it to the service's user",
-                SHELL,
-                f"chown {account.name} {shlex.quote(str(needed))}",
-            )
+            found = f"{account.name} cannot write {needed}, which belongs to {Account.of(needed.stat().st_uid).name}"
+            chown = f"chown {account.name} {shlex.quote(str(needed))}"
+            return problem("state", found, "give it to the service's user", SHELL, chown)
     return ok("state", f"{account.name} can write {path}")
 
 
 def _check_socket(path: Path | None, account: Account) -> Finding:
     if path is None:
         return ok("socket", "none: users of this host need certificates")
-    folder = path.parent
+    folder, quoted = path.parent, shlex.quote(str(path.parent))
     if not folder.is_dir():
-        return problem(
-            "socket",
-            f"there is no folder {folder}",
-            "make it",
-            SHELL,
-            f"install -d -o {account.name} -m 755 {shlex.quote(str(folder))}",
-        )
+        install = f"install -d -o {account.name} -m 755 {quoted}"
+        return problem("socket", f"there is no folder {folder}", "make it", SHELL, install)
     if not account.may(folder, READ | WRITE | EXECUTE):
-        return problem(
-            "socket",
-            f"{account.name} cannot make {path}",
-            "give the folder to the service's user",
-            SHELL,
-            f"chown {account.name} {shlex.quote(str(folder))}",
-        )
+        found, chown = f"{account.name} cannot make {path}", f"chown {account.name} {quoted}"
+        return problem("socket", found, "give the folder to the service's user", SHELL, chown)
     if is_of_own_service(path):
         return ok("socket", f"{path} is for {account.name} alone")
     if barrier := EVERYBODY.barrier(folder, EXECUTE):
-        return warning(
-            "socket",
-            f"not every user of this host can reach {path}",
-            "if they should, open its folders",
-            SHELL,
-            opening(barrier, ""),
-        )
+        found = f"not every user of this host can reach {path}"
+        return warning("socket", found, "if they should, open its folders", SHELL, opening(barrier, ""))
     return ok("socket", f"users of this host can reach {path}")

@@ -28,17 +28,14 @@ def check_tokens(configuration: Configuration, account: Account) -> Iterator[Fin
         keys = read_keys(path)
     except InputError as error:
         change = f"fetch that of {section.issuer} anew (jwks_uri in its /.well-known/openid-configuration)"
-        yield problem(
-            "keys", str(error), change, SHELL, f"curl -fsS -o {quoted}.new JWKS_URI && mv {quoted}.new {quoted}"
-        )
+        fetch = f"curl -fsS -o {quoted}.new JWKS_URI && mv {quoted}.new {quoted}"
+        yield problem("keys", str(error), change, SHELL, fetch)
         return
     if path.stat().st_mode & stat.S_IWOTH:
         found = f"every user of this host can change {path}, and so be anybody by a token"
         yield problem("keys", found, "close it, and fetch it anew", SHELL, f"chmod o-w {quoted}")
     elif not account.may(path, READ):
-        found = f"{account.name} cannot read {path}"
-        yield problem(
-            "keys", found, "open it for the service's user: its keys are public", SHELL, f"chmod a+r {quoted}"
-        )
+        change = "open it for the service's user: its keys are public"
+        yield problem("keys", f"{account.name} cannot read {path}", change, SHELL, f"chmod a+r {quoted}")
     else:
         yield ok("keys", f"{path} has keys of {section.issuer}: {', '.join(filter(None, keys)) or 'one without an id'}")

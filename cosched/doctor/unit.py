@@ -56,13 +56,8 @@ def unit_of(source: str) -> Unit | None:
     told = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if told.get("LoadState") != "loaded" or os.path.abspath(source) not in told.get("ExecStart", "").split():
         return None
-    return Unit(
-        name,
-        told.get("ActiveState", ""),
-        told.get("UnitFileState") in _ENABLED,
-        told.get("User") or "root",
-        told.get("ExecMainStatus", ""),
-    )
+    enabled, user = told.get("UnitFileState") in _ENABLED, told.get("User") or "root"
+    return Unit(name, told.get("ActiveState", ""), enabled, user, told.get("ExecMainStatus", ""))
 
 
 def as_user(user: str, source: str) -> str:

@@ -39,9 +39,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def server_option(command: Command) -> Command:
     """Add `--server`, whose value `connected` takes."""
     return click.option(
-        "--server",
-        metavar="ADDRESS",
-        help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured).",
+        "--server", metavar="ADDRESS", help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured)."
     )(command)
 
 

@@ -22,12 +22,7 @@ from cosched.words.plain_json import json_value
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @server_option
 def watch(
-    jobs: tuple[str, ...],
-    after: int | None,
-    kinds: tuple[str, ...],
-    until_now: bool,
-    as_json: bool,
-    server: str | None,
+    jobs: tuple[str, ...], after: int | None, kinds: tuple[str, ...], until_now: bool, as_json: bool, server: str | None
 ) -> None:
     """Follow what happens in the domain, or to some of its jobs, until interrupted (Ctrl-C; exit code 130).
 
