@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from cosched.cli.parameters import Command, all_of
 
 STRATEGIES = ("dynamic", "static", "user")
 
@@ -27,30 +26,15 @@ class ApplicationName(click.ParamType[str]):
 
 
 def problem_options(*, required: bool, strategies: bool = True) -> Callable[[Command], Command]:
-    """Add --application, --size and, if there are `strategies`, --strategy."""
-
-    def add(command: Command) -> Command:
-        options = [
-            click.option(
-                "--application",
-                type=ApplicationName(),
-                metavar="NAME[,KEY=VALUE]...",
-                required=required,
-                help="The application to run.",
-            ),
-            click.option(
-                "--size", type=click.IntRange(1, 10**9), metavar="N", required=required, help="The size of its problem."
-            ),
-            click.option(
-                "--strategy",
-                type=click.Choice(STRATEGIES),
-                default=STRATEGIES[0],
-                show_default=True,
-                help="Search with what holds now, or at any time; or the fewest machines that hold the data.",
-            ),
-        ]
-        for option in reversed(options if strategies else options[:-1]):
-            command = option(command)
-        return command
-
-    return add
+    """Return --application, --size and, if there are `strategies`, --strategy."""
+    name, sizes = ApplicationName(), click.IntRange(1, 10**9)
+    what = "The application to run."
+    how = "Search with what holds now, or at any time; or the fewest machines that hold the data."
+    each = [
+        click.option("--application", type=name, metavar="NAME[,KEY=VALUE]...", required=required, help=what),
+        click.option("--size", type=sizes, metavar="N", required=required, help="The size of its problem."),
+    ]
+    if strategies:
+        choice = click.Choice(STRATEGIES)
+        each.append(click.option("--strategy", type=choice, default=STRATEGIES[0], show_default=True, help=how))
+    return all_of(*each)

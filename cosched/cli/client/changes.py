@@ -9,7 +9,7 @@ import click
 
 from cosched.cli.client.connection import connected, in_words, server_option
 from cosched.cli.client.explain import tell_near_names
-from cosched.cli.client.jobs import JobId, group_options, pair_options
+from cosched.cli.client.jobs import JOB_ANYWHERE, JOB_ID, group_options, pair_options
 from cosched.cli.client.successors import tell_who_waits
 from cosched.cli.client.terms import terms_options
 from cosched.cli.client.windows import WHEN, check_windows, pair_apart, window_options, windows_of
@@ -25,7 +25,7 @@ WITH_NODES = ("ready", "holding")
 
 
 @click.command()
-@click.argument("jobs", metavar="ID...", nargs=-1, required=True, type=JobId())
+@click.argument("jobs", metavar="ID...", nargs=-1, required=True, type=JOB_ID)
 @click.option("--final", is_flag=True, help="No other job will be submitted in its place: its mates wait for none.")
 @server_option
 def cancel(jobs: tuple[str, ...], final: bool, server: str | None) -> None:
@@ -69,8 +69,8 @@ def _is_cancelled(client: Client, name: str) -> bool:
 
 
 @click.command()
-@click.argument("job", metavar="ID", type=JobId())
-@click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JobId(anywhere=True))
+@click.argument("job", metavar="ID", type=JOB_ID)
+@click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JOB_ANYWHERE)
 @pair_options
 @group_options
 @window_options
@@ -121,7 +121,7 @@ def _others_before(client: Client, job: str) -> tuple[str, ...]:
 
 
 @click.command()
-@click.argument("job", metavar="ID", type=JobId())
+@click.argument("job", metavar="ID", type=JOB_ID)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation if the job has its nodes and would start.")
 @server_option
 def unlink(job: str, yes: bool, server: str | None) -> None:
@@ -143,7 +143,7 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
 
 
 @click.command()
-@click.argument("job", metavar="ID", type=JobId())
+@click.argument("job", metavar="ID", type=JOB_ID)
 @server_option
 def release(job: str, server: str | None) -> None:
     """End a job's hold now: that of a job submitted with --hold, or, for operators, that of a holding job.

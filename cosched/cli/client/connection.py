@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,19 +33,10 @@ OPTIONS = {
     "time_limit": "--time",
     "working_directory": "--chdir",
 }
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def server_option(command: Command) -> Command:
-    """Add `--server`, whose value `connected` takes."""
-    return click.option(
-        "--server", metavar="ADDRESS", help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured)."
-    )(command)
-
-
-def json_option(command: Command) -> Command:
-    """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")(command)
+server_option = click.option(
+    "--server", metavar="ADDRESS", help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured)."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, server_option
-from cosched.cli.client.spans import Span
+from cosched.cli.client.spans import SPAN
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
@@ -21,8 +21,8 @@ MOST_SHOWN = 10  # jobs in a line
 
 
 @click.command()
-@click.option("--for", "expected", type=Span(), metavar="TIME", help="How long it is expected to take (1h).")
-@click.option("--settle", type=Span(), metavar="TIME", help="How long holding jobs may keep their nodes (30s).")
+@click.option("--for", "expected", type=SPAN, metavar="TIME", help="How long it is expected to take (1h).")
+@click.option("--settle", type=SPAN, metavar="TIME", help="How long holding jobs may keep their nodes (30s).")
 @click.option("--no-wait", is_flag=True, help="Do not wait until no job holds.")
 @server_option
 def drain(expected: int | None, settle: int | None, no_wait: bool, server: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import json_option, server_option
-from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import one_of
 from cosched.cli.client.wording import expected, place, windows_found
 from cosched.cli.output.failures import FAILED, Failure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
+@click.argument("name", metavar="ID|GROUP", type=JOB_OR_GROUP)
 @json_option
 @server_option
 def explain(name: str, as_json: bool, server: str | None) -> None:

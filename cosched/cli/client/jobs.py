@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cosched.cli.parameters import Parsed, all_of
 from cosched.validation.group_names import check_members, names_job, wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 from cosched.words.errors import InputError
@@ -14,110 +15,77 @@ from cosched.words.errors import InputError
 if TYPE_CHECKING:
     from cosched.client import Domain
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+def _job_id(text: str) -> str:
+    domain, colon, job = text.partition(":")
+    if not text or (colon and not (domain and job)):
+        raise ValueError(f"{text!r} is not ID or DOMAIN:ID")
+    return text
 
 
-class JobId(click.ParamType[str]):
-    """A job's id, `17` or `intrepid:17`; with `anywhere` only the latter."""
-
-    name = "job"
-
-    def __init__(self, *, anywhere: bool = False) -> None:
-        self._anywhere = anywhere
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is, checked."""
-        domain, colon, job = value.partition(":")
-        if (colon and not (domain and job)) or not value or (self._anywhere and not colon):
-            self.fail(f"{value!r} is not {'DOMAIN:ID' if self._anywhere else 'ID or DOMAIN:ID'}", param, ctx)
-        return value
+def _job_anywhere(text: str) -> str:
+    if not all(text.partition(":")):
+        raise ValueError(f"{text!r} is not DOMAIN:ID")
+    return text
 
 
-class JobOrGroup(click.ParamType[str]):
-    """A job's id, or the name of a group or a pair."""
-
-    name = "job"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is, checked."""
-        if not names_job(value) and not is_pair_name(value):
-            self.fail(f"{value!r} is neither ID or DOMAIN:ID nor a group, whose name is {ALLOWED}", param, ctx)
-        return value
+def _job_or_group(text: str) -> str:
+    if not names_job(text) and not is_pair_name(text):
+        raise ValueError(f"{text!r} is neither ID or DOMAIN:ID nor a group, whose name is {ALLOWED}")
+    return text
 
 
-class PairName(click.ParamType[str]):
-    """The name of a pair."""
-
-    name = "pair"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is, checked."""
-        if not is_pair_name(value):
-            self.fail(f"{value!r} cannot be the name of a pair: {ALLOWED}", param, ctx)
-        return value
+def _pair_name(text: str) -> str:
+    if not is_pair_name(text):
+        raise ValueError(f"{text!r} cannot be the name of a pair: {ALLOWED}")
+    return text
 
 
-class GroupName(click.ParamType[str]):
-    """The name of a group."""
-
-    name = "group"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is, checked."""
-        if why := wrong_group_name(value):
-            self.fail(f"{value!r}: {why}", param, ctx)
-        return value
+def _group_name(text: str) -> str:
+    if why := wrong_group_name(text):
+        raise ValueError(f"{text!r}: {why}")
+    return text
 
 
-class Members(click.ParamType[tuple[str, ...]]):
-    """A comma-separated list of domains, or of jobs as DOMAIN:ID."""
-
-    name = "members"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Return the members, checked."""
-        members = tuple(value.split(",")) if value else ()
-        try:
-            check_members(members)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return members
+def _members(text: str) -> tuple[str, ...]:
+    members = tuple(text.split(",")) if text else ()
+    check_members(members)
+    return members
 
 
-class Destination(click.ParamType[tuple[str, str]]):
-    """A domain and the script that it gets, `intrepid:sim.sh`."""
-
-    name = "destination"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Return the domain, and the path."""
-        domain, _, script = value.partition(":")
-        if not domain or not script:
-            self.fail(f"{value!r} is not DOMAIN:SCRIPT", param, ctx)
-        return domain, script
+def _destination(text: str) -> tuple[str, str]:
+    domain, _, script = text.partition(":")
+    if not domain or not script:
+        raise ValueError(f"{text!r} is not DOMAIN:SCRIPT")
+    return domain, script
 
 
-def group_options(command: Command) -> Command:
-    """Add `--group` and `--with`."""
-    named = "The domains of the group's other jobs; with the id of a job there that names nobody yet: it joins."
-    command = click.option("--with", "members", type=Members(), metavar="DOMAIN[:ID],...", help=named)(command)
-    return click.option(
-        "--group", type=GroupName(), metavar="NAME", help="A name that all its jobs are submitted with."
-    )(command)
+JOB_ID = Parsed("job", _job_id)  # 17 or intrepid:17
+JOB_ANYWHERE = Parsed("job", _job_anywhere)  # intrepid:17
+JOB_OR_GROUP = Parsed("job", _job_or_group)  # or the name of a group, or of a pair
+DESTINATION = Parsed("destination", _destination)  # a domain and the script that it gets: intrepid:sim.sh
+_PAIR, _GROUP, _MEMBERS = Parsed("pair", _pair_name), Parsed("group", _group_name), Parsed("members", _members)
 
-
-def pair_options(command: Command) -> Command:
-    """Add `--pair`, `--pair-domain` and `--or-alone`."""
-    command = click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate.")(command)
-    command = click.option(
+group_options = all_of(
+    click.option("--group", type=_GROUP, metavar="NAME", help="A name that all its jobs are submitted with."),
+    click.option(
+        "--with",
+        "members",
+        type=_MEMBERS,
+        metavar="DOMAIN[:ID],...",
+        help="The domains of the group's other jobs; with the id of a job there that names nobody yet: it joins.",
+    ),
+)
+pair_options = all_of(
+    click.option("--pair", type=_PAIR, metavar="NAME", help="A name that both jobs are submitted with."),
+    click.option(
         "--pair-domain",
         metavar="DOMAIN",
         default="",
         help="The mate's domain, if there are several peers (link: as before).",
-    )(command)
-    return click.option("--pair", type=PairName(), metavar="NAME", help="A name that both jobs are submitted with.")(
-        command
-    )
+    ),
+    click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate."),
+)
 
 
 def check_destinations(

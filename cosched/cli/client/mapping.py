@@ -12,7 +12,7 @@ import click
 
 from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.mates import own_id, own_nodelist, when_placed
-from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.time_limits import TIME_LIMIT
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--machines", "file", metavar="FILE", required=True, help="The machines and their links, as TOML.")
 @problem_options(required=True, strategies=False)
-@click.option("--timeout", type=TimeLimit(), help="How long mates may take to tell their nodes: 12h or D-HH:MM:SS.")
+@click.option("--timeout", type=TIME_LIMIT, help="How long mates may take to tell their nodes: 12h or D-HH:MM:SS.")
 @server_option
 def map_again(file: str, application: str, size: int, timeout: int | None, server: str | None) -> None:
     """Inside a job, map an application to the machines that the job and its mates have got.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.jobs import JobId
-from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.jobs import JOB_ID
+from cosched.cli.client.time_limits import TIME_LIMIT
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
@@ -28,11 +28,11 @@ PAUSE = 0.2  # seconds between two looks
 
 
 @click.command()
-@click.argument("job", metavar="[ID]", required=False, type=JobId())
+@click.argument("job", metavar="[ID]", required=False, type=JOB_ID)
 @click.option("--host", metavar="HOST", help="Where this job can be reached (the name of this host).")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="At which port this job listens.")
 @click.option("--wait", is_flag=True, help="Wait until all mates that have not ended have said where they are.")
-@click.option("--timeout", type=TimeLimit(), help="How long at most: 12h or D-HH:MM:SS.")
+@click.option("--timeout", type=TIME_LIMIT, help="How long at most: 12h or D-HH:MM:SS.")
 @json_option
 @server_option
 def mates(

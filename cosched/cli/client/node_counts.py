@@ -10,6 +10,7 @@ import click
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
+from cosched.cli.parameters import Parsed
 from cosched.schedulers.column import MAX_NODES, MIN_NODES
 from cosched.words.errors import InputError
 
@@ -26,25 +27,19 @@ class NodeRange(NamedTuple):
         return f"{self.least}-{self.most}"
 
 
-class NodeCount(click.ParamType[int | NodeRange]):
-    """N or MIN-MAX as an option."""
+def _node_count(text: str) -> int | NodeRange:
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a number of nodes, such as 8, or a range, such as 4-16")
+    least, most = int(match[1]), int(match[2] or match[1])
+    if least < 1:
+        raise ValueError(f"{least} is below 1")
+    if most < least:
+        raise ValueError(f"{text} ends before it begins: {most} is less than {least}")
+    return NodeRange(least, most) if match[2] else least
 
-    name = "nodes"
 
-    def convert(
-        self, value: str | int | NodeRange, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | NodeRange:
-        if isinstance(value, int | NodeRange):
-            return value
-        match = _PATTERN.fullmatch(value)
-        if match is None:
-            self.fail(f"{value!r} is not a number of nodes, such as 8, or a range, such as 4-16", param, ctx)
-        least, most = int(match[1]), int(match[2] or match[1])
-        if least < 1:
-            self.fail(f"{least} is below 1", param, ctx)
-        if most < least:
-            self.fail(f"{value} ends before it begins: {most} is less than {least}", param, ctx)
-        return NodeRange(least, most) if match[2] else least
+NODE_COUNT = Parsed("nodes", _node_count)  # N or MIN-MAX
 
 
 def asked_nodes(nodes: int | NodeRange, best: int | None, said: Mapping[str, str]) -> tuple[int, dict[str, str]]:

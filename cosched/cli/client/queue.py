@@ -12,6 +12,7 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.parameters import Parsed
 from cosched.client.node_names import fold
 from cosched.validation.durations import clock
 
@@ -29,25 +30,23 @@ LAST = datetime.max.replace(tzinfo=UTC)
 WITH_NODES = {"ready", "holding", "starting", "running"}
 
 
-class States(click.ParamType[tuple[str, ...]]):
-    """A comma-separated list of states, as words or codes."""
+def _states(text: str) -> tuple[str, ...]:
+    """Return states as words, of their words or codes."""
+    words = {code.lower(): word for word, code in STATE_CODES.items()} | {word: word for word in STATE_CODES}
+    states = [part.strip().lower() for part in text.split(",")]
+    for state in states:
+        if state not in words:
+            known = ", ".join(f"{code} ({word})" for word, code in STATE_CODES.items())
+            raise ValueError(f"{state!r} is not one of {known}")
+    return tuple(words[state] for state in states)
 
-    name = "states"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Return the states as words."""
-        words = {code.lower(): word for word, code in STATE_CODES.items()} | {word: word for word in STATE_CODES}
-        states = [text.strip().lower() for text in value.split(",")]
-        for state in states:
-            if state not in words:
-                known = ", ".join(f"{code} ({word})" for word, code in STATE_CODES.items())
-                self.fail(f"{state!r} is not one of {known}", param, ctx)
-        return tuple(words[state] for state in states)
+_STATES = Parsed("states", _states)
 
 
 @click.command()
 @click.option("-u", "--user", metavar="NAME", help="Only jobs of this user.")
-@click.option("-t", "--state", "states", type=States(), metavar="ST[,ST...]", help="Only jobs in these states.")
+@click.option("-t", "--state", "states", type=_STATES, metavar="ST[,ST...]", help="Only jobs in these states.")
 @click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
 @click.option("--paired", is_flag=True, help="Only jobs that have mates.")
 @click.option("--start", "starts", is_flag=True, help="Only jobs that wait: when they are expected to start.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.spans import Span
+from cosched.cli.client.spans import SPAN
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.core.scheduling.run_times import Pair
@@ -31,7 +31,7 @@ EXPECTED = ("EXPECTED", "+-")
 @click.option("--csv", "as_csv", is_flag=True, help="Print what is expected as a file of times.")
 @json_option
 @click.option(
-    "--set", "stated", nargs=3, type=(str, str, Span()), multiple=True, metavar="CLASS RESOURCE TIME",
+    "--set", "stated", nargs=3, type=(str, str, SPAN), multiple=True, metavar="CLASS RESOURCE TIME",
     help="Expect this time until a run completes. May be repeated.",
 )  # fmt: skip
 @click.option(

@@ -9,7 +9,7 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, facts
-from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.wording import (
     expected,
@@ -36,7 +36,7 @@ WAITING = {"queued", "ready", "holding"}
 
 
 @click.command()
-@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
+@click.argument("name", metavar="ID|GROUP", type=JOB_OR_GROUP)
 @click.option("-a", "--all", "unfolded", is_flag=True, help="The whole story: else what repeats itself is one line.")
 @json_option
 @server_option

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,20 +20,21 @@ from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import (
-    Destination,
-    JobId,
+    DESTINATION,
+    JOB_ANYWHERE,
+    JOB_ID,
     check_destination,
     check_destinations,
     group_options,
     pair_options,
 )
-from cosched.cli.client.node_counts import NodeCount, asked_nodes
+from cosched.cli.client.node_counts import NODE_COUNT, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
 from cosched.cli.client.successors import replace
 from cosched.cli.client.terms import TERMS, check_terms, of_domain, terms_options
-from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.time_limits import TIME_LIMIT
 from cosched.cli.client.windows import (
     WHEN,
     check_windows,
@@ -45,13 +46,12 @@ from cosched.cli.client.windows import (
 )
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
+from cosched.cli.parameters import all_of
 from cosched.cli.problem_options import problem_options
 from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Client, Domain
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
@@ -77,30 +77,25 @@ class To(NamedTuple):
     columns: Mapping[str, str] = MappingProxyType({})
 
 
-def job_options(command: Command) -> Command:
-    """Add the options that may stand in the script as well."""
-    options = [
-        click.option("-N", "--nodes", type=NodeCount(), metavar="N|MIN-MAX", default=1, help="How many nodes (1)."),
-        click.option("--best", type=click.IntRange(min=1), metavar="N", help="Of MIN-MAX, the size for --time."),
-        click.option("-w", "--nodelist", metavar="NAME,...", help="The names of nodes that it must have."),
-        click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
-        click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: 12h or D-HH:MM:SS."),
-        click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
-        click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
-        pair_options,
-        click.option("--adoptable", is_flag=True, help="A job of yours that names it by its id may have it."),
-        group_options,
-        window_options,
-        terms_options,
-        click.option("--end-together", is_flag=True, help="All of the group end at once, as --time has it."),
-        click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
-        click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
-        click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
-        click.option("--comment", metavar="TEXT", help="Its comment in Slurm."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+job_options = all_of(  # those that may stand in the script as well
+    click.option("-N", "--nodes", type=NODE_COUNT, metavar="N|MIN-MAX", default=1, help="How many nodes (1)."),
+    click.option("--best", type=click.IntRange(min=1), metavar="N", help="Of MIN-MAX, the size for --time."),
+    click.option("-w", "--nodelist", metavar="NAME,...", help="The names of nodes that it must have."),
+    click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
+    click.option("-t", "--time", "time_limit", type=TIME_LIMIT, help="How long it may run: 12h or D-HH:MM:SS."),
+    click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
+    click.option("--mate", type=JOB_ANYWHERE, metavar="DOMAIN:ID", help="Its mate, submitted before."),
+    pair_options,
+    click.option("--adoptable", is_flag=True, help="A job of yours that names it by its id may have it."),
+    group_options,
+    window_options,
+    terms_options,
+    click.option("--end-together", is_flag=True, help="All of the group end at once, as --time has it."),
+    click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
+    click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
+    click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
+    click.option("--comment", metavar="TEXT", help="Its comment in Slurm."),
+)
 
 
 @click.command(cls=ColumnOptions, add_help_option=False)
@@ -125,7 +120,7 @@ class Submit(ColumnOptions, CommandWithHeadings):
 @click.option(
     "--to",
     "destinations",
-    type=Destination(),
+    type=DESTINATION,
     multiple=True,
     metavar="DOMAIN:SCRIPT",
     help="Submit this script there, once for each job of the group.",
@@ -147,9 +142,7 @@ class Submit(ColumnOptions, CommandWithHeadings):
     metavar="RATIO",
     help="Wait for the start, and choose anew if it gets so much slower before, 1.25 times say.",
 )
-@click.option(
-    "--in-place-of", type=JobId(), metavar="ID", help="Cancel that job of yours, and give this one its mates."
-)
+@click.option("--in-place-of", type=JOB_ID, metavar="ID", help="Cancel that job of yours, and give this one its mates.")
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
 @click.argument("script", metavar="SCRIPT", required=False)

@@ -2,53 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
-from cosched.cli.client.spans import Span
+from cosched.cli.client.spans import SPAN
+from cosched.cli.parameters import Parsed, all_of
 from cosched.core.settings import OnMemberRequeued
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 TERMS = frozenset({"ends_with", "fail_together", "if_requeued", "together_for"})
 
 
-class Domains(click.ParamType[tuple[str, ...]]):
-    """Names of domains, joined by commas."""
-
-    name = "domains"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Return the names."""
-        if isinstance(value, tuple):
-            return value
-        domains = tuple(str(value).split(","))
-        if not all(domains) or len(set(domains)) < len(domains):
-            self.fail(f"{value!r} is not DOMAIN or DOMAIN,DOMAIN,..., each once", param, ctx)
-        return domains
+def _domains(text: str) -> tuple[str, ...]:
+    domains = tuple(text.split(","))
+    if not all(domains) or len(set(domains)) < len(domains):
+        raise ValueError(f"{text!r} is not DOMAIN or DOMAIN,DOMAIN,..., each once")
+    return domains
 
 
-def terms_options(command: Command) -> Command:
-    """Add `--ends-with`, `--fail-together`, `--if-requeued` and `--together-for`."""
-    options = [
-        click.option(
-            "--ends-with", type=Domains(), metavar="DOMAIN,...", help="End it when its mates there have ended."
-        ),
-        click.option("--fail-together", is_flag=True, help="Have it fail if a mate fails, or is cancelled."),
-        click.option(
-            "--if-requeued",
-            type=click.Choice([str(choice) for choice in OnMemberRequeued]),
-            help="If a mate is queued again while it runs: what then (as its domain has it).",
-        ),
-        click.option(
-            "--together-for", type=Span(), metavar="TIME", help="Queue it again only so soon after its start."
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_DOMAINS, _ON_REQUEUED = Parsed("domains", _domains), click.Choice([str(choice) for choice in OnMemberRequeued])
+terms_options = all_of(
+    click.option("--ends-with", type=_DOMAINS, metavar="DOMAIN,...", help="End it when its mates there have ended."),
+    click.option("--fail-together", is_flag=True, help="Have it fail if a mate fails, or is cancelled."),
+    click.option(
+        "--if-requeued",
+        type=_ON_REQUEUED,
+        help="If a mate is queued again while it runs: what then (as its domain has it).",
+    ),
+    click.option("--together-for", type=SPAN, metavar="TIME", help="Queue it again only so soon after its start."),
+)
 
 
 def check_terms(asked: Mapping[str, Any]) -> None:

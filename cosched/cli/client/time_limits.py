@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import click
-
+from cosched.cli.parameters import Parsed
 from cosched.validation.durations import parse_seconds
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -40,14 +39,4 @@ def _parse_clock(text: str) -> int:
     return int(match["days"] or 0) * DAY + sum(part * unit for part, unit in zip(parts, units, strict=True))
 
 
-class TimeLimit(click.ParamType[int]):
-    """A time limit as an option, converted to seconds."""
-
-    name = "time"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """See parse_time_limit."""
-        try:
-            return parse_time_limit(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+TIME_LIMIT = Parsed("time", parse_time_limit)

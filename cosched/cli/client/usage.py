@@ -10,9 +10,9 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, title_width
-from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import one_of
-from cosched.cli.client.spans import Span
+from cosched.cli.client.spans import SPAN
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
@@ -30,7 +30,7 @@ NO_ACCOUNT = "(none)"
 @click.option(
     "--by", type=click.Choice(["user", "account", "pair"]), default="user", show_default=True, help="What is summed up."
 )
-@click.option("--since", type=Span(), metavar="TIME", help="Of the last 7d, 12h, ...; else all that is kept, a year.")
+@click.option("--since", type=SPAN, metavar="TIME", help="Of the last 7d, 12h, ...; else all that is kept, a year.")
 @json_option
 @server_option
 def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None:
@@ -60,7 +60,7 @@ def _row(sum: Usage, budgets: bool) -> Sequence[str]:
 
 
 @click.command()
-@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
+@click.argument("name", metavar="ID|GROUP", type=JOB_OR_GROUP)
 @json_option
 @server_option
 def efficiency(name: str, as_json: bool, server: str | None) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import members
-from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.time_limits import TIME_LIMIT
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
@@ -24,9 +24,9 @@ AWAY = 60.0  # seconds for which a domain may be out of reach, such as for a res
 
 
 @click.command()
-@click.argument("names", metavar="ID|GROUP...", nargs=-1, required=True, type=JobOrGroup())
+@click.argument("names", metavar="ID|GROUP...", nargs=-1, required=True, type=JOB_OR_GROUP)
 @click.option("--started", is_flag=True, help="Wait until they have started only.")
-@click.option("--timeout", type=TimeLimit(), help="How long at most: 12h or D-HH:MM:SS.")
+@click.option("--timeout", type=TIME_LIMIT, help="How long at most: 12h or D-HH:MM:SS.")
 @json_option
 @server_option
 def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bool, server: str | None) -> None:

@@ -7,7 +7,7 @@ import json
 import click
 
 from cosched.cli.client.connection import connected, server_option
-from cosched.cli.client.jobs import JobId
+from cosched.cli.client.jobs import JOB_ID
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_text
@@ -15,7 +15,7 @@ from cosched.words.plain_json import json_value
 
 
 @click.command()
-@click.argument("jobs", metavar="[ID...]", nargs=-1, type=JobId())
+@click.argument("jobs", metavar="[ID...]", nargs=-1, type=JOB_ID)
 @click.option("--after", type=click.IntRange(min=0), metavar="N", help="Begin after event N (0: all that are kept).")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only of this kind, such as started.")
 @click.option("--until-now", is_flag=True, help="End after the events that are kept now.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.client.spans import Span, tell_seconds
+from cosched.cli.client.spans import SPAN, Timed
+from cosched.cli.parameters import all_of
 from cosched.validation.durations import parse_instant, parse_offset
 from cosched.validation.group_names import domains_of
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
@@ -17,88 +18,44 @@ from cosched.words.errors import InputError
 if TYPE_CHECKING:
     from cosched.client import Domain
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 WINDOWS = frozenset({"windows", "start_after", "within", "end_together"})
 WHEN = WINDOWS | {"at"}
 
 
-class Window(click.ParamType[tuple[str, tuple[int, int]]]):
-    """A domain and the window of its job, `mira:0..10m`."""
-
-    name = "window"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[int, int]]:
-        """Return the domain, and from when to when, in seconds."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            window = read_window(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        tell_seconds(value.rpartition(":")[2].split(".."), param)
-        return window
+def _offset(text: str) -> tuple[str, int]:
+    """Return the domain, and the seconds, of `mira:+10m`."""
+    domain, _, offset = text.rpartition(":")
+    seconds = parse_offset(offset)
+    if not domain:
+        raise ValueError(f"{text!r} is not DOMAIN:+TIME, such as mira:+10m")
+    return domain, seconds
 
 
-class Offset(click.ParamType[tuple[str, int]]):
-    """A domain and an offset to its job, `mira:+10m`."""
-
-    name = "offset"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return the domain, and the seconds."""
-        if isinstance(value, tuple):
-            return value
-        domain, _, offset = value.rpartition(":")
-        try:
-            seconds = parse_offset(offset)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if not domain:
-            self.fail(f"{value!r} is not DOMAIN:+TIME, such as mira:+10m", param, ctx)
-        tell_seconds([offset], param)
-        return domain, seconds
+def _instant(text: str) -> int:
+    return parse_instant(text, datetime.now().astimezone())
 
 
-class Instant(click.ParamType[int]):
-    """An instant, `2026-11-23T18:00`, `18:00` or `+2h`, in seconds since 1970."""
-
-    name = "instant"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the seconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            instant = parse_instant(value, datetime.now().astimezone())
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        tell_seconds([value], param)
-        return instant
+def _after_domain(text: str) -> list[str]:
+    return text.rpartition(":")[2].split("..")
 
 
-def window_options(command: Command) -> Command:
-    """Add `--start-after`, `--within`, `--window` and `--at`."""
-    options = [
-        click.option(
-            "--start-after", type=Offset(), metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
-        ),
-        click.option("--within", type=Span(), metavar="TIME", help="The others start so long before or after it."),
-        click.option(
-            "--window",
-            "windows",
-            type=Window(),
-            multiple=True,
-            metavar="DOMAIN:FROM..TO",
-            help="When that job starts, counted from those without a window.",
-        ),
-        click.option("--at", type=Instant(), metavar="TIME", help="When all start: 2026-11-23T18:00, 18:00 or +2h."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_WINDOW, _OFFSET = Timed("window", read_window, _after_domain), Timed("offset", _offset, _after_domain)
+_INSTANT = Timed("instant", _instant, lambda text: [text])
+window_options = all_of(
+    click.option(
+        "--start-after", type=_OFFSET, metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
+    ),
+    click.option("--within", type=SPAN, metavar="TIME", help="The others start so long before or after it."),
+    click.option(
+        "--window",
+        "windows",
+        type=_WINDOW,
+        multiple=True,
+        metavar="DOMAIN:FROM..TO",
+        help="When that job starts, counted from those without a window.",
+    ),
+    click.option("--at", type=_INSTANT, metavar="TIME", help="When all start: 2026-11-23T18:00, 18:00 or +2h."),
+)
 
 
 def check_windows(asked: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.cli.client.directives import read_directives
-from cosched.cli.client.spans import Span
+from cosched.cli.client.spans import SPAN
 from cosched.cli.client.submit import directive
 from cosched.cli.client.time_limits import LONGEST, parse_time_limit
 from cosched.cli.output.plain_text import cut, printable, table
@@ -44,7 +44,7 @@ def test_times_that_are_none(text):
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1h", 3_600), ("1:00:00", 3_600), ("1-12", 129_600)])
 def test_spans_have_the_same_grammar_but_for_a_number_alone(text, seconds):
-    assert Span().convert(text, None, None) == seconds
+    assert SPAN.convert(text, None, None) == seconds
 
 
 @given(st.integers(1, LONGEST))
