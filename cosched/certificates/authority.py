@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from cosched.certificates.pem import (
     RESERVED_ZONE,
-    expires,
     identities,
     parse_certificates,
     parse_key,
@@ -34,8 +33,6 @@ from cosched.certificates.pem import (
     server_name,
 )
 from cosched.words.errors import InputError
-
-__all__ = ["Authority", "Issued", "Listed", "expires", "init_authority", "issue", "open_authority", "revoke"]
 
 CA_CERTIFICATE, CA_KEY, CA_LIST = "ca.pem", "ca.key", "ca.crl"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -89,12 +86,7 @@ def init_authority(folder: Path, site: str = "site", days: int = 3650) -> Issued
     pem, key_file = folder / CA_CERTIFICATE, folder / CA_KEY
     _refuse_existing([pem, key_file], "a certificate authority is never overwritten")
     key = generate_private_key(SECP256R1())
-    subject = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, site),
-            x509.NameAttribute(NameOID.COMMON_NAME, "cosched certificate authority"),
-        ]
-    )
+    subject = _name((NameOID.ORGANIZATION_NAME, site), (NameOID.COMMON_NAME, "cosched certificate authority"))
     identity = f"spiffe://{site}"
     certificate = (
         _builder(subject, key, _end(days))
@@ -160,8 +152,10 @@ def issue(
     if not user:
         names += [x509.DNSName(server_name(identity)), *map(_host, hosts)]
     end = min(_end(days), authority.certificate.not_valid_after_utc)
+    unit = (NameOID.ORGANIZATIONAL_UNIT_NAME, "users" if user else "domains")
+    subject = _name((NameOID.ORGANIZATION_NAME, authority.site), unit, (NameOID.COMMON_NAME, name))
     certificate = (
-        _builder(_subject(authority.site, name, user), key, end)
+        _builder(subject, key, end)
         .issuer_name(authority.certificate.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(authority=False), critical=True)
@@ -234,14 +228,8 @@ def _host(host: str) -> x509.GeneralName:
     return x509.DNSName(host)
 
 
-def _subject(site: str, name: str, user: bool) -> x509.Name:
-    return x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, site),
-            x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "users" if user else "domains"),
-            x509.NameAttribute(NameOID.COMMON_NAME, name),
-        ]
-    )
+def _name(*parts: tuple[x509.ObjectIdentifier, str]) -> x509.Name:
+    return x509.Name([x509.NameAttribute(*part) for part in parts])
 
 
 def _purposes(user: bool) -> x509.ExtendedKeyUsage:
@@ -303,7 +291,7 @@ def _write_together(files: Sequence[tuple[Path, bytes, int]]) -> None:
         written = []
         for path, content, mode in files:
             beside = path.with_name(f".{secrets.token_hex(8)}.part")
-            cleaning.callback(_remove, beside)
+            cleaning.callback(beside.unlink, missing_ok=True)
             try:
                 _write_new(beside, content, mode)
             except OSError as error:
@@ -318,8 +306,3 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cosched.certificates.authority import Authority, Issued
 
 AUTHORITY_DAYS, DAYS, MOST_DAYS = 3650, 365, 36_500
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FOLDER, _DAYS = click.Path(path_type=Path, file_okay=False), click.IntRange(1, MOST_DAYS)
 
 
 @click.group(short_help="Make and issue certificates for domains and users.")
@@ -29,12 +30,7 @@ def certs() -> None:
 @certs.command(short_help="Make a certificate authority.")
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("--site", metavar="NAME", default="site", help="The first part of all identities (site).")
-@click.option(
-    "--days",
-    type=click.IntRange(1, MOST_DAYS),
-    default=AUTHORITY_DAYS,
-    help=f"How long it is valid ({AUTHORITY_DAYS}).",
-)
+@click.option("--days", type=_DAYS, default=AUTHORITY_DAYS, help=f"How long it is valid ({AUTHORITY_DAYS}).")
 def init(folder: Path, site: str, days: int) -> None:
     """Make a certificate authority in DIR: ca.pem for all domains, and ca.key, which must stay in a safe place."""
     from cosched.certificates.authority import init_authority
@@ -55,7 +51,7 @@ def init(folder: Path, site: str, days: int) -> None:
     metavar="HOST_OR_IP",
     help="Where users reach the domain; several are allowed (localhost, 127.0.0.1, ::1).",
 )
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"How long it is valid ({DAYS}).")
+@click.option("--days", type=_DAYS, default=DAYS, help=f"How long it is valid ({DAYS}).")
 @click.option("--out", type=_FOLDER, metavar="DIR2", help="Write here, not to DIR.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def issue_command(
@@ -75,56 +71,49 @@ def issue_command(
 @certs.command("revoke", short_help="Revoke certificates, or renew the list of revoked ones.")
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.argument("certificates", metavar="[CERTIFICATE.pem]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"When a newer list is due ({DAYS}).")
+@click.option("--days", type=_DAYS, default=DAYS, help=f"When a newer list is due ({DAYS}).")
 def revoke_command(folder: Path, certificates: tuple[Path, ...], days: int) -> None:
     """Add certificates to the list DIR/ca.crl, signed anew by the authority in DIR; without any, renew the list.
 
     Copy the list to all domains that have it as tls.crl: they refuse these certificates from then on.
     """
-    from datetime import UTC, datetime
-
     from cosched.certificates.authority import open_authority, revoke
 
     made = revoke(open_authority(folder), folder, certificates, days)
-    until = datetime.fromtimestamp(made.until, UTC)
-    say(f"{made.path}: {made.number} revoked, a newer list is due by {until:%Y-%m-%d %H:%M} UTC")
+    say(f"{made.path}: {made.number} revoked, a newer list is due by {_utc(made.until)}")
 
 
 def _say_written(issued: Issued, what: str) -> None:
-    from datetime import UTC, datetime
-
-    say(f"{issued.certificate}: {what}, valid until {datetime.fromtimestamp(issued.until, UTC):%Y-%m-%d %H:%M} UTC")
+    say(f"{issued.certificate}: {what}, valid until {_utc(issued.until)}")
     say(f"{issued.key}: its private key")
+
+
+def _utc(instant: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(instant))
 
 
 def _for_domains(folder: Path, name: str, issued: Issued) -> str:
     from cosched.certificates.authority import CA_CERTIFICATE
 
-    return "\n".join(
-        [
-            f"# In the configuration of {name}:",
-            "[tls]",
-            f"ca = {_toml(folder / CA_CERTIFICATE)}",
-            f"certificate = {_toml(issued.certificate)}",
-            f"key = {_toml(issued.key)}",
-            "",
-            "# In the configurations of its peers:",
-            "[[peer]]",
-            f"name = {json.dumps(name)}",
-            'address = "HOST:PORT"',
-            f"identity = {json.dumps(issued.identity)}",
-        ]
-    )
+    return f"""\
+# In the configuration of {name}:
+[tls]
+ca = {_toml(folder / CA_CERTIFICATE)}
+certificate = {_toml(issued.certificate)}
+key = {_toml(issued.key)}
+
+# In the configurations of its peers:
+[[peer]]
+name = {json.dumps(name)}
+address = "HOST:PORT"
+identity = {json.dumps(issued.identity)}"""
 
 
 def _for_users(authority: Authority) -> str:
-    return "\n".join(
-        [
-            "# In the configuration of each domain that users with certificates may use:",
-            "[tls]",
-            f"user_identity = {json.dumps(authority.identity('', user=True))}",
-        ]
-    )
+    return f"""\
+# In the configuration of each domain that users with certificates may use:
+[tls]
+user_identity = {json.dumps(authority.identity("", user=True))}"""
 
 
 def _toml(path: Path) -> str:

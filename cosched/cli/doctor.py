@@ -17,6 +17,7 @@ from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.version import VERSION
 from cosched.words.errors import InputError
+from cosched.words.quantities import count
 
 if TYPE_CHECKING:
     from cosched_adapters.findings import Finding
@@ -58,15 +59,12 @@ def doctor(config: str | None, this_end: bool, as_json: bool) -> None:
     except InputError as error:
         raise hinted(error, config) from None
     name, found = configuration.domain.name, examine(configuration, config, other_ends=not this_end)
+    counts = _counts(found)
     if as_json:
         show_json(_as_json(name, found))
     else:
         show_text("\n".join(_lines(name, found)))
-    click.get_current_context().exit(_exit_code(_counts(found)))
-
-
-def _exit_code(counts: Counter[str]) -> int:
-    return UNUSABLE if counts["problem"] else FAILED if counts["warning"] else 0
+    click.get_current_context().exit(UNUSABLE if counts["problem"] else FAILED if counts["warning"] else 0)
 
 
 def _counts(found: Mapping[str, Sequence[Finding]]) -> Counter[str]:
@@ -76,13 +74,8 @@ def _counts(found: Mapping[str, Sequence[Finding]]) -> Counter[str]:
 def _as_json(name: str, found: Mapping[str, Sequence[Finding]]) -> dict[str, object]:
     counts = _counts(found)
     findings = [{"group": group, **asdict(finding)} for group, of_group in found.items() for finding in of_group]
-    return {
-        "domain": name,
-        "version": VERSION,
-        "problems": counts["problem"],
-        "warnings": counts["warning"],
-        "findings": findings,
-    }
+    about = {"domain": name, "version": VERSION, "problems": counts["problem"], "warnings": counts["warning"]}
+    return {**about, "findings": findings}
 
 
 def _lines(name: str, found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
@@ -102,23 +95,15 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
     painted = _painted(f"{grade:<{_WIDEST}}", fg=COLOURS[grade])
     yield f"  {painted}  {printable(finding.subject):<{width}}  {printable(finding.found)}"
     if finding.change:
-        where = f"; {_where(finding.file)}:" if finding.lines else ""
-        yield printable(f"{margin}-> {finding.change}{where}")
+        where = "run" if finding.file == "shell" else f"in {finding.file}"
+        yield printable(f"{margin}-> {finding.change}{f'; {where}:' if finding.lines else ''}")
     for line in finding.lines:
         yield printable(f"{margin}   {line}")
 
 
-def _where(file: str) -> str:
-    return "run" if file == "shell" else f"in {file}"
-
-
 def _closing(counts: Counter[str]) -> str:
-    said = [_several(counts[grade], grade) for grade in ("problem", "warning") if counts[grade]]
+    said = [count(counts[grade], grade) for grade in ("problem", "warning") if counts[grade]]
     return ", ".join([*said, f"{counts['ok']} ok"]) if said else f"nothing is wrong, {counts['ok']} ok"
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _painted(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:

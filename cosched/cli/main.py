@@ -69,9 +69,8 @@ class Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a subcommand without importing any."""
         names = {name: found for name, found in _usable().items() if name.startswith(incomplete)}
-        return [CompletionItem(name, help=found.short_help) for name, found in names.items()] + (
-            click.Command.shell_complete(self, ctx, incomplete)
-        )
+        items = [CompletionItem(name, help=found.short_help) for name, found in names.items()]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Note the command line and the time; a run's files contain them."""

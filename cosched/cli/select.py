@@ -94,10 +94,8 @@ def _as_json(found: Selection) -> dict[str, Any]:
         told["left_out"] = considered.candidates_left_out
     if choice.of_collections:
         told["collections"] = [
-            {
-                "sites": found.labels(sites),
-                **({"why": best} if isinstance(best, str) else _schedule(best, found.problem)),
-            }
+            {"sites": found.labels(sites)}
+            | ({"why": best} if isinstance(best, str) else _schedule(best, found.problem))
             for sites, best in choice.of_collections
         ]
     return told

@@ -67,14 +67,8 @@ class AdaptiveJob:
         """
         self._iterations += 1
         exec_time = (time.monotonic() - self._since) / self._iterations
-        self._call(
-            job_pb2.Iterations(
-                number=self._iterations,
-                exec_time=exec_time,
-                exec_time_comp=exec_time_comp,
-                exec_time_comm=exec_time_comm,
-            )
-        )
+        parts = {"exec_time_comp": exec_time_comp, "exec_time_comm": exec_time_comm}
+        self._call(job_pb2.Iterations(number=self._iterations, exec_time=exec_time, **parts))
         return self._told != self._adapted
 
     def adapted(self) -> bool:

@@ -229,12 +229,8 @@ def jobs(
     states: Iterable[str] | None, owner: str | None, paired_only: bool, group: str | None = None
 ) -> Call[list[Job]]:
     """Ask for the first page; see Client.jobs."""
-    request = wire.ListJobsRequest(
-        states=enums(states or (), JOB_STATES, "JOB_STATE_"),
-        owner=owner or "",
-        paired_only=paired_only,
-        group=group or "",
-    )
+    chosen = enums(states or (), JOB_STATES, "JOB_STATE_")
+    request = wire.ListJobsRequest(states=chosen, owner=owner or "", paired_only=paired_only, group=group or "")
     return Call("ListJobs", request, lambda answer: list(map(Job, answer.jobs)))
 
 
@@ -299,12 +295,8 @@ def events(
     after: int | None, jobs: Iterable[JobLike], kinds: Iterable[str], until_now: bool
 ) -> wire.WatchEventsRequest:
     """See Client.events."""
-    return wire.WatchEventsRequest(
-        jobs=map(job_ref, jobs),
-        kinds=enums(kinds, EVENT_KINDS, "EVENT_KIND_"),
-        after_sequence=after,
-        until_now=until_now,
-    )
+    chosen, refs = enums(kinds, EVENT_KINDS, "EVENT_KIND_"), map(job_ref, jobs)
+    return wire.WatchEventsRequest(jobs=refs, kinds=chosen, after_sequence=after, until_now=until_now)
 
 
 def job_ref(job: JobLike) -> JobRef:

@@ -18,8 +18,6 @@ _THEN = {None: "is queued again", "continue": "runs on", "requeue": "is queued a
 class Terms(View[job_pb2.Terms]):
     """What a job does when others end, or are queued again."""
 
-    __slots__ = ()
-
     ends_with = many(str, "It ends when the members on these domains have ended.")
     fail_together = plain(bool, "Whether it fails if another member fails, or is cancelled while it runs.")
     if_requeued = word_if_any(IF_REQUEUED, "continue, requeue or end; None: as its domain is configured.")

@@ -84,6 +84,9 @@ class Mapper(Protocol):
         """
 
 
+Made = tuple[PerformanceModel, Mapper]
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """A kind of application, as an entry point of the group `cosched.applications` names it."""
@@ -94,5 +97,5 @@ class Application:
     size: str  # what the problem's size counts
     time: str  # what is predicted: the time of an iteration
     keys: type[BaseModel]  # its settings, all with defaults
-    make: Callable[[int, BaseModel, Grid, Sequence[Site]], tuple[PerformanceModel, Mapper]]  # for a size and settings
+    make: Callable[[int, BaseModel, Grid, Sequence[Site]], Made]  # for a size and settings
     requires: tuple[str, ...] = ("speed", "cpu", "memory")  # what must be known of a machine

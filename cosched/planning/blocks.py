@@ -14,17 +14,7 @@ from itertools import accumulate, pairwise
 
 from pydantic import BaseModel
 
-from cosched.planning.application import (
-    Application,
-    Box,
-    Cost,
-    Group,
-    Map,
-    Mapper,
-    NoMapError,
-    PerformanceModel,
-    Prediction,
-)
+from cosched.planning.application import Application, Box, Cost, Group, Made, Map, NoMapError, Prediction
 from cosched.planning.balancing import Load, in_proportion, shared
 from cosched.planning.chain import Chain, exchange_time
 from cosched.planning.grid import MB, MHZ, Grid, Machine
@@ -147,7 +137,7 @@ def _laid(size: int, weights: Sequence[int], columns: int) -> list[Box] | None:
     return boxes
 
 
-def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:
+def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> Made:
     assert isinstance(settings, StripKeys)
     model = BlockModel(size, settings, grid)
     return model, BlockMapper(model, Chain(grid, sites, size * settings.bytes))

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from pydantic import BaseModel, Field
 
-from cosched.planning.application import Application, Cost, Group, Map, Mapper, NoMapError, PerformanceModel, Prediction
+from cosched.planning.application import Application, Cost, Group, Made, Map, NoMapError, Prediction
 from cosched.planning.balancing import Load, shared
 from cosched.planning.chain import exchange_time
 from cosched.planning.grid import MHZ, Grid, Machine
@@ -95,7 +95,7 @@ class TaskMapper:
             raise NoMapError(f"{len(machines):,} machines for {self._model.size:,} tasks")
 
 
-def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:  # noqa: ARG001
+def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> Made:  # noqa: ARG001
     assert isinstance(settings, TaskKeys)
     model = TaskModel(size, settings, grid)
     return model, TaskMapper(model)

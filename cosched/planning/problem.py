@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from pydantic import BaseModel, ValidationError
 
 from cosched.planning.application import Application
 from cosched.planning.loading import applications
-from cosched.validation.mistakes import first_mistake, no_such_key
+from cosched.validation.mistakes import close_to, first_mistake, no_such_key
 from cosched.validation.text import shown
 from cosched.words.errors import InputError
 
@@ -28,9 +27,7 @@ def problem_of(text: str, size: int) -> Problem:
     name, *settings = text.split(",")
     known = applications()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        rest = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise InputError("--application", None, f"no application is called {shown(name)}; {rest}")
+        raise InputError("--application", None, f"no application is called {shown(name)}{close_to(name, known)}")
     source = f"--application {name}"
     values: dict[str, str] = {}
     for setting in settings:

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 
 from pydantic import BaseModel, Field
 
-from cosched.planning.application import Application, Cost, Group, Map, Mapper, NoMapError, PerformanceModel, Prediction
+from cosched.planning.application import Application, Cost, Group, Made, Map, NoMapError, Prediction
 from cosched.planning.balancing import Load, shared, units_within
 from cosched.planning.chain import EQUAL, Chain, Ends, Run
 from cosched.planning.grid import MB, MHZ, Grid, Machine
@@ -240,7 +240,7 @@ class StripMapper:
 
 
 def _application(name: str, purpose: str, settings: type[StripKeys]) -> Application:
-    def make(size: int, chosen: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:
+    def make(size: int, chosen: BaseModel, grid: Grid, sites: Sequence[Site]) -> Made:
         assert isinstance(chosen, StripKeys)
         model = StripModel(size, chosen, grid, Chain(grid, sites, size * chosen.bytes))
         return model, StripMapper(model)

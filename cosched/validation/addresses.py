@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated
 
@@ -23,7 +24,7 @@ def parse_address(text: str) -> tuple[str, int]:
     if match is None or int(match["port"]) > 65535:
         raise ValueError(f"{shown(text)} is not HOST:PORT, such as 127.0.0.1:7701 or [::1]:7701")
     host = match["host"] if match["six"] is None else match["six"]
-    if not (_is_ipv6(host) if match["six"] is not None else _is_host(host)):
+    if not (_parses(IPv6Address, host) if match["six"] is not None else _is_host(host)):
         raise ValueError(f"{shown(text)} is not HOST:PORT: {shown(host)} is not a host")
     return host, int(match["port"])
 
@@ -45,18 +46,12 @@ def is_loopback(address: str) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    if not _NUMERIC.fullmatch(text):
-        return _HOST.fullmatch(text) is not None
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return _parses(ip_address, text) if _NUMERIC.fullmatch(text) else _HOST.fullmatch(text) is not None
 
 
-def _is_ipv6(text: str) -> bool:
+def _parses(read: Callable[[str], object], text: str) -> bool:
     try:
-        IPv6Address(text)
+        read(text)
     except ValueError:
         return False
     return True

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, time, timedelta
+from itertools import pairwise
 
 LONGEST = 365_250 * 86_400  # seconds
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_SHOWN = ((86400, "d"), (3600, "h"), (60, "min"))
+_SHOWN = ((86400, "d"), (3600, "h"), (60, "min"), (1, ""))  # no seconds beside minutes
 _PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
 
 
 def span(seconds: float) -> str:
     """Say a time, rounded: 40 s, 12 min, 3 h 20 min, 2 d 4 h."""
     rest = round(seconds)
-    if rest < 60:
-        return f"{rest} s"
-    for (unit, name), smaller in zip(_SHOWN, (*_SHOWN[1:], None), strict=True):
+    for (unit, name), (smaller, its_name) in pairwise(_SHOWN):
         if rest >= unit:
-            more = rest % unit // smaller[0] if smaller is not None else 0
-            return f"{rest // unit} {name}" + (f" {more} {smaller[1]}" if more and smaller is not None else "")
+            more = rest % unit // smaller
+            return f"{rest // unit} {name}" + (f" {more} {its_name}" if more and its_name else "")
     return f"{rest} s"
 
 

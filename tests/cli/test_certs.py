@@ -14,8 +14,7 @@ from click.testing import Result
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from cosched.certificates.authority import expires
-from cosched.certificates.pem import dns_names, identities, server_name
+from cosched.certificates.pem import dns_names, expires, identities, server_name
 
 DAY_S = 86_400
 EUREKA = "spiffe://lab.example/cosched/eureka"

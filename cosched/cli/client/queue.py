@@ -134,29 +134,17 @@ def _group_row(job: Job, now: datetime) -> Sequence[str]:
     assert group is not None
     told = zip(group.members, _to_start(job, now), strict=True)
     others = (f"{member} {member.status or starts_by}".rstrip() for member, starts_by in told)
-    return (
-        printable(group.name),
-        printable(job.id),
-        cut(printable(job.name), 24),
-        cut(printable(job.owner), 16),
-        CODES[job.state],
-        printable(job.reason),
-        printable(", ".join(others)),
-    )
+    return printable(group.name), *_job(job), printable(job.reason), printable(", ".join(others))
 
 
 def _row(job: Job, now: datetime | None) -> Sequence[str]:
-    state = job.state
-    return (
-        printable(job.id),
-        cut(printable(job.name), 24),
-        cut(printable(job.owner), 16),
-        CODES[state],
-        _run_time(job, now),
-        _nodes(job),
-        cut(_place(job, state)),
-        cut(printable(str(job.group or ", ".join(map(str, job.mates))))),
-    )
+    mates = cut(printable(str(job.group or ", ".join(map(str, job.mates)))))
+    return *_job(job), _run_time(job, now), _nodes(job), cut(_place(job)), mates
+
+
+def _job(job: Job) -> tuple[str, str, str, str]:
+    """Return its id, name, user and state."""
+    return printable(job.id), cut(printable(job.name), 24), cut(printable(job.owner), 16), CODES[job.state]
 
 
 def _nodes(job: Job) -> str:
@@ -211,9 +199,9 @@ def _run_time(job: Job, now: datetime | None) -> str:
     return clock(int((until - started).total_seconds())) if until else ""
 
 
-def _place(job: Job, state: str) -> str:
+def _place(job: Job) -> str:
     """Return the names of the job's nodes, or in parentheses why it has none."""
-    reason, kept = job.reason, kept_until(job) if state == "ready" else ""
+    state, reason, kept = job.state, job.reason, kept_until(job)
     if reason:
         slot = None if kept else job.slot
         reason = f"({printable(reason)}{kept}{f' {local_time(slot)}' if slot else ''})"
@@ -232,14 +220,6 @@ def _apart(job: Job, mate: Mate) -> str:
 
 def _pair_rows(job: Job) -> Iterator[Sequence[str]]:
     for mate in job.mates:
-        yield (
-            printable(job.id),
-            cut(printable(job.name), 24),
-            cut(printable(job.owner), 16),
-            CODES[job.state],
-            printable(job.reason),
-            cut(printable(str(mate))),
-            mate.status or {"found": "", None: "no answer yet"}.get(mate.lookup, (mate.lookup or "").replace("_", " ")),
-            local_time(mate.heard_at),
-            _apart(job, mate),
-        )
+        answer = {"found": "", None: "no answer yet"}.get(mate.lookup, (mate.lookup or "").replace("_", " "))
+        known = mate.status or answer, local_time(mate.heard_at), _apart(job, mate)
+        yield *_job(job), printable(job.reason), cut(printable(str(mate))), *known

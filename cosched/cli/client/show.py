@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cosched.cli.client import wording
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, facts
 from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import Members, members
-from cosched.cli.client.wording import (
-    expected,
-    gap_found,
-    group_found,
-    kept_until,
-    local_time,
-    mate_found,
-    mate_missed,
-    meaning,
-    windows_found,
-)
+from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.client.node_names import fold
@@ -98,7 +89,7 @@ def _about(group: Members, starts: Sequence[Explanation]) -> Iterator[str]:
         rows.append((str(job), f"{_state(job)}; {job.owner}, {job.nodes:,} node{'s' if job.nodes > 1 else ''}"))
     rows += [(domain, "not submitted yet") for domain in group.unsubmitted]
     rows += [(domain, "not known here") for domain in group.unasked]
-    rows += [("together", expected(told.together)) for told in starts if told.together]
+    rows += [("together", wording.expected(told.together)) for told in starts if told.together]
     width = max(12, 2 + max(len(title) for title, _ in rows))
     yield from (f"{title:<{width}}{text}" for title, text in rows)
 
@@ -168,14 +159,14 @@ def _starts(told: Explanation) -> Iterator[tuple[str, str]]:
     yield from facts(told.job)
     for mate in told.mates:
         yield "its mate", "; ".join(f"{title}: {text}" for title, text in facts(mate) if title != "change")
-    yield "together", expected(told.together) if told.together else ""
+    yield "together", wording.expected(told.together) if told.together else ""
 
 
 def _state(job: Job) -> str:
     if not job.reason:
         return job.state
-    means = meaning(job)
-    return f"{job.state} ({job.reason}{kept_until(job)}{f': {means}' if means else ''})"
+    means = wording.meaning(job)
+    return f"{job.state} ({job.reason}{wording.kept_until(job)}{f': {means}' if means else ''})"
 
 
 def _slot(job: Job) -> str:
@@ -186,17 +177,17 @@ def _slot(job: Job) -> str:
 
 
 def _group(group: Group) -> str:
-    late = f"; {said}" if (said := gap_found(group.gap)) else ""
-    return f"{group.name}; {group_found(group)}{windows_found(group)}{late}"
+    late = f"; {said}" if (said := wording.gap_found(group.gap)) else ""
+    return f"{group.name}; {wording.group_found(group)}{wording.windows_found(group)}{late}"
 
 
 def _mate(mate: Mate, *, ended: bool) -> str:
-    parts = [mate_missed(mate) if ended and mate.lookup != "found" else mate_found(mate)]
+    parts = [wording.mate_missed(mate) if ended and mate.lookup != "found" else wording.mate_found(mate)]
     if mate.pair:
         parts.append(f"pair {mate.pair}")
     if mate.heard_at:
         parts.append(f"last heard {local_time(mate.heard_at)}")
-    if said := gap_found(mate.gap):
+    if said := wording.gap_found(mate.gap):
         parts.append(said)
     return "; ".join(parts)
 

@@ -53,9 +53,8 @@ def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None
 
 def _row(sum: Usage, budgets: bool) -> Sequence[str]:
     cost = sum.cost
-    row = [printable(sum.name) or NO_ACCOUNT, f"{sum.jobs:,}"]
-    row += [_hours(cost.held), _hours(cost.booked), _hours(cost.charged), _hours(cost.pushed)]
-    row.append(_hours(cost.slots))
+    costs = map(_hours, (cost.held, cost.booked, cost.charged, cost.pushed, cost.slots))
+    row = [printable(sum.name) or NO_ACCOUNT, f"{sum.jobs:,}", *costs]
     return [*row, _hours(sum.held_in_a_day), _hours(sum.may_hold_in_a_day)] if budgets else row
 
 

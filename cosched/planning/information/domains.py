@@ -128,14 +128,9 @@ def free(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[Readin
             yield Reading(CPU, machine.name, float(state == IDLE))
 
 
-def _present(settings: SourceSettings, folder: Path) -> Domains:  # noqa: ARG001
-    return Domains(SOONER * float(settings.timeout), lasting=False)
+def _make(settings: SourceSettings, folder: Path, *, lasting: bool = False) -> Domains:  # noqa: ARG001
+    return Domains(SOONER * float(settings.timeout), lasting=lasting)
 
 
-def _lasting(settings: SourceSettings, folder: Path) -> Domains:  # noqa: ARG001
-    return Domains(SOONER * float(settings.timeout), lasting=True)
-
-
-DOMAINS = SourceKind(
-    "domains", "the policy domains that machines are in: what these tell of them", SourceSettings, _present, _lasting
-)
+_PURPOSE = "the policy domains that machines are in: what these tell of them"
+DOMAINS = SourceKind("domains", _PURPOSE, SourceSettings, _make, partial(_make, lasting=True))

@@ -21,8 +21,9 @@ class HostSettings(SourceSettings):
 class Host:
     """Reads the clock of its processors, what a new process gets of one, and the memory that is available."""
 
-    def __init__(self, machine: str) -> None:
-        self._machine = machine
+    def __init__(self, settings: HostSettings, folder: Path) -> None:  # noqa: ARG002
+        need(HOST)
+        self._machine = settings.machine
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
         import psutil
@@ -43,9 +44,4 @@ def share_of_a_new_process(processors: float, load: float) -> float:
     return min(1.0, processors / (1 + load))
 
 
-def _make(settings: HostSettings, folder: Path) -> Host:  # noqa: ARG001
-    need(HOST)
-    return Host(settings.machine)
-
-
-HOST_SOURCE = SourceKind("host", "this host, by psutil", HostSettings, _make)
+HOST_SOURCE = SourceKind("host", "this host, by psutil", HostSettings, Host)

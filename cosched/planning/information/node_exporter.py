@@ -33,7 +33,7 @@ class ExporterSettings(SourceSettings):
 class NodeExporter:
     """Asks all machines at the same time."""
 
-    def __init__(self, settings: ExporterSettings) -> None:
+    def __init__(self, settings: ExporterSettings, folder: Path) -> None:  # noqa: ARG002
         self._settings = settings
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:
@@ -41,12 +41,10 @@ class NodeExporter:
         asked = [name for name in self._settings.machines or listed if name in listed]
         for name in set(self._settings.machines).difference(listed):
             tell(f"{name} is not listed")
-
         timeout = float(self._settings.timeout) * SOONER
+        calls = [(partial(self._ask, name, timeout), timeout) for name in asked]
         found: list[Reading] = []
-        for name, answer in zip(
-            asked, answers([(partial(self._ask, name, timeout), timeout) for name in asked]), strict=True
-        ):
+        for name, answer in zip(asked, answers(calls), strict=True):
             found += answer.value or []
             if answer.error is not None:
                 tell(f"{name}: {getattr(answer.error, 'reason', answer.error)}")
@@ -84,8 +82,5 @@ def readings(machine: str, text: str) -> Iterator[Reading]:
         yield Reading(MEMORY, machine, values["node_memory_MemAvailable_bytes"] / MB)
 
 
-def _make(settings: ExporterSettings, folder: Path) -> NodeExporter:  # noqa: ARG001
-    return NodeExporter(settings)
-
-
-NODE_EXPORTER = SourceKind("node_exporter", "Prometheus's node_exporter on each machine", ExporterSettings, _make)
+_PURPOSE = "Prometheus's node_exporter on each machine"
+NODE_EXPORTER = SourceKind("node_exporter", _PURPOSE, ExporterSettings, NodeExporter)

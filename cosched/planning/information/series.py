@@ -29,8 +29,8 @@ class SeriesSettings(SourceSettings):
 class Series:
     """Forecasts the next value of the series of each kind and machine or link."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, settings: SeriesSettings, folder: Path) -> None:
+        self._path = folder / settings.file
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
         """See InformationSource. A forecast is as old as the last measurement."""
@@ -70,15 +70,7 @@ class Means(Series):
                 yield Reading(kind, (start, to), fmean(value for _, value in measured))
 
 
-def _forecasts(settings: SeriesSettings, folder: Path) -> Series:
-    return Series(folder / settings.file)
-
-
-def _means(settings: SeriesSettings, folder: Path) -> Means:
-    return Means(folder / settings.file)
-
-
-SERIES = SourceKind("series", "measured series in a file, forecast as by NWS", SeriesSettings, _forecasts, _means)
+SERIES = SourceKind("series", "measured series in a file, forecast as by NWS", SeriesSettings, Series, Means)
 
 
 def forecast(values: Sequence[float]) -> float:
