@@ -4,17 +4,16 @@ import os
 
 import grpc
 import pytest
-from cryptography import x509
 
+from cosched.certificates.authority import issue
 from cosched.client import Client, ClientError, Tls
 from cosched.client.connection import of_domain
 from cosched.client.token import MOST, read_token
 from cosched.service.wire.errors import Refusal
 from tests.client.fake_domain import FakeDomain, serve
 from tests.client.test_defaults import home
-from tests.client.test_tls import LOCALHOST, authority
 
-__all__ = ["authority", "home"]
+__all__ = ["home"]
 TOKEN = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
 
 
@@ -39,10 +38,11 @@ def shown(monkeypatch):
 
 
 @pytest.fixture
-def server(authority, shown):  # noqa: ARG001
+def server(pki, shown):  # noqa: ARG001
     """A domain that has a certificate, and wants none."""
-    certificate, key = authority.issue("server", LOCALHOST)
-    with serve("127.0.0.1:0", grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])) as domain:
+    own = issue(pki.authority, "server", pki.folder)
+    pair = own.key.read_bytes(), own.certificate.read_bytes()
+    with serve("127.0.0.1:0", grpc.ssl_server_credentials([pair])) as domain:
         yield domain
 
 
@@ -59,9 +59,9 @@ def ask(server, tls=None):
 
 
 def test_a_token_is_found_in_the_order_of_the_discovery_and_read_for_each_call(
-    server, authority, home, file, shown, monkeypatch
+    server, pki, home, file, shown, monkeypatch
 ):
-    tls = Tls(authority.folder / "ca.pem")
+    tls = Tls(pki.folder / "ca.pem")
     ask(server, tls)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
     ask(server, tls)
@@ -72,7 +72,7 @@ def test_a_token_is_found_in_the_order_of_the_discovery_and_read_for_each_call(
     ask(server, tls)
     monkeypatch.setenv("BEARER_TOKEN", "of.the.environment")
     ask(server, tls)
-    with Client(server.address, tls=Tls(authority.folder / "ca.pem", token=file)) as client:
+    with Client(server.address, tls=Tls(pki.folder / "ca.pem", token=file)) as client:
         for token in ("one.and.two", "three.and.four"):
             file.write_text(token)
             client.domain()
@@ -80,9 +80,9 @@ def test_a_token_is_found_in_the_order_of_the_discovery_and_read_for_each_call(
     assert shown == [[], [], *([f"Bearer {token}"] for token in (*of_discovery, "one.and.two", "three.and.four"))]
 
 
-def test_client_toml_and_the_environment_name_the_file(server, authority, home, file, shown, monkeypatch):
+def test_client_toml_and_the_environment_name_the_file(server, pki, home, file, shown, monkeypatch):
     at = home / "etc" / "client.toml"
-    at.write_text(f'server = "{server.address}"\nca = "{authority.folder}/ca.pem"\ntoken = "../token"\n')
+    at.write_text(f'server = "{server.address}"\nca = "{pki.folder}/ca.pem"\ntoken = "../token"\n')
     with Client() as client:
         client.domain()
     other = home / "other"
@@ -91,18 +91,18 @@ def test_client_toml_and_the_environment_name_the_file(server, authority, home, 
     with Client() as client:
         client.domain()
     at.write_text(
-        f'ca = "{authority.folder}/ca.pem"\n[domains]\neureka = {{server = "{server.address}", token = "{file}"}}\n'
+        f'ca = "{pki.folder}/ca.pem"\n[domains]\neureka = {{server = "{server.address}", token = "{file}"}}\n'
     )
     with Client.of("eureka") as client:
         client.domain()
     assert shown == [[f"Bearer {TOKEN}"], ["Bearer an.other.one"], [f"Bearer {TOKEN}"]]
 
 
-def test_a_user_with_a_certificate_shows_a_token_only_if_it_is_named(server, authority, file, shown, monkeypatch):
+def test_a_user_with_a_certificate_shows_a_token_only_if_it_is_named(server, pki, file, shown, monkeypatch):
     monkeypatch.setenv("BEARER_TOKEN", "of.the.environment")
-    files = authority.folder / "ca.pem", *authority.issue("ann", x509.UniformResourceIdentifier("spiffe://site/ann"))
-    ask(server, Tls(*files))
-    ask(server, Tls(*files, token=file))
+    own = issue(pki.authority, "ann", pki.folder, user=True)
+    for token in (None, file):
+        ask(server, Tls(pki.folder / "ca.pem", own.certificate, own.key, token=token))
     assert shown == [[], [f"Bearer {TOKEN}"]]
 
 
@@ -141,18 +141,18 @@ def test_a_token_that_is_too_long(file):
     assert read_token(file) == "x" * MOST
 
 
-def test_a_file_that_is_not_there_is_told_at_once_or_as_soon_as_it_is_gone(server, authority, tmp_path, file):
+def test_a_file_that_is_not_there_is_told_at_once_or_as_soon_as_it_is_gone(server, pki, tmp_path, file):
     with pytest.raises(FileNotFoundError):
-        Client(server.address, tls=Tls(authority.folder / "ca.pem", token=tmp_path / "none"))
-    with Client(server.address, tls=Tls(authority.folder / "ca.pem", token=file)) as client:
+        Client(server.address, tls=Tls(pki.folder / "ca.pem", token=tmp_path / "none"))
+    with Client(server.address, tls=Tls(pki.folder / "ca.pem", token=file)) as client:
         client.domain()
         file.unlink()
         with pytest.raises(ClientError, match=f"^{file}: No such file or directory$"):
             client.domain()
 
 
-def test_a_refused_token_is_not_shown_again_and_again(server, authority, file, shown):
+def test_a_refused_token_is_not_shown_again_and_again(server, pki, file, shown):
     server.domain.failures = [Refusal(grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REFUSED", "the token has expired")] * 2
     with pytest.raises(ClientError, match=r"^the token has expired$"):
-        ask(server, Tls(authority.folder / "ca.pem", token=file))
+        ask(server, Tls(pki.folder / "ca.pem", token=file))
     assert len(shown) == 1
