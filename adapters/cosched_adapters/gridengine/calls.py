@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -28,7 +29,7 @@ class GridEngine:
     async def queue(self) -> list[JobRow]:
         """Return all jobs that have not ended."""
         known = {job["job_number"]: job for job in await in_slices(commands.each_known(await self._details("*")))}
-        return await in_slices(commands.each_job(await self._run(commands.states()), known))
+        return await in_slices(commands.each_job(await self._run(["qstat", "-xml", "-u", "*"]), known))
 
     async def _details(self, job: str) -> bytes:
         with suppress(RefusedError):  # there is no such job; of "*", no job at all
@@ -45,25 +46,29 @@ class GridEngine:
         """Return what accounting has of a job, the latest last."""
         async with self._some:
             with suppress(RefusedError):
-                return commands.parse_accounting(await self._run(commands.accounting(job)))
+                return commands.parse_accounting(await self._run(["qacct", "-j", job]))
         return []
 
     async def slots(self) -> int:
         """Return how many slots there are."""
-        return commands.parse_slots(await self._run(commands.slots()))
+        return commands.parse_slots(await self._run(["qstat", "-g", "c"]))
 
     async def put_off(self, job: str, until: float) -> None:
-        """Keep a job back from its next dispatch until an instant (seconds since 1970); RefusedError."""
-        await self._change(commands.put_off(job, until))
+        """Keep a job back from its next dispatch until an instant (seconds since 1970); RefusedError.
+
+        It keeps the slots that it may have now.
+        """
+        at = time.strftime("%Y%m%d%H%M.%S", time.gmtime(until))
+        await self._change(["qalter", "-a", at, job])
 
     async def cancel(self, job: str) -> None:
         """End a job; do nothing if it has ended or is unknown."""
         with suppress(RefusedError):
-            await self._change(commands.delete(job))
+            await self._change(["qdel", job])
 
     async def rerun(self, job: str) -> None:
         """End a job's run, and queue it again; RefusedError."""
-        printed = await self._change(commands.rerun(job))
+        printed = await self._change(["qmod", "-rj", job])
         if commands.is_not_restartable(printed):
             raise commands.failure("qmod", 0, printed)
 

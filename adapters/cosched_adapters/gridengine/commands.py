@@ -61,39 +61,9 @@ class Record:
 # Commands
 
 
-def states() -> list[str]:
-    """Return the states of all jobs that have not ended."""
-    return ["qstat", "-xml", "-u", "*"]
-
-
 def details(job: str = "*") -> list[str]:
     """Return what is known of a job; of all. After a crash of the qmaster its XML is not well-formed."""
     return ["qstat", "-j", job]
-
-
-def slots() -> list[str]:
-    """Return the slots of all queues."""
-    return ["qstat", "-g", "c"]
-
-
-def accounting(job: str) -> list[str]:
-    """Return what a job's runs were."""
-    return ["qacct", "-j", job]
-
-
-def put_off(job: str, until: float) -> list[str]:
-    """Let a job be dispatched from an instant on (seconds since 1970). It keeps the slots that it may have now."""
-    return ["qalter", "-a", time.strftime("%Y%m%d%H%M.%S", time.gmtime(until)), job]
-
-
-def delete(job: str) -> list[str]:
-    """End a job."""
-    return ["qdel", job]
-
-
-def rerun(job: str) -> list[str]:
-    """End a job's run, and queue it again."""
-    return ["qmod", "-rj", job]
 
 
 def change(job: str, words: Mapping[str, str]) -> list[str]:

@@ -35,7 +35,7 @@ class Pbs:
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs that have not ended."""
-        return await in_slices(commands.each_job(await self._ask(commands.queue())))
+        return await in_slices(commands.each_job(await self._ask(commands.QUEUE)))
 
     async def details(self, jobs: Sequence[str]) -> list[JobRow]:
         """Return those of the jobs that PBS knows, also of those that have ended."""
@@ -50,11 +50,11 @@ class Pbs:
 
     async def nodes(self) -> list[NodeRow]:
         """Return all nodes that jobs can use."""
-        return commands.parse_nodes(await self._ask(commands.nodes()))
+        return commands.parse_nodes(await self._ask(commands.NODES))
 
     async def server(self) -> dict[str, Any]:
         """Return the server's settings."""
-        return commands.parse_server(await self._ask(commands.show_server()))
+        return commands.parse_server(await self._ask(commands.SERVER))
 
     async def listed(self, kind: str, name: str = "") -> dict[str, dict[str, str]]:
         """Return the attributes of an object of the server, or of all of a kind; nothing if there is none."""
@@ -65,7 +65,8 @@ class Pbs:
     async def hook_settings(self, hook: str) -> dict[str, Any]:
         """Return the configuration of a hook; nothing if it has none. ManagerError, also if it is not JSON."""
         with suppress(UnknownObjectError):
-            return commands.parse_object(await self._programs.run(commands.hook_settings(hook), commands.failure))
+            exported = ["qmgr", "-c", f"export hook {hook} application/x-config default"]
+            return commands.parse_object(await self._programs.run(exported, commands.failure))
         return {}
 
     async def run(self, job: str, vnodes: str) -> None:
@@ -75,11 +76,11 @@ class Pbs:
     async def cancel(self, job: str) -> None:
         """End a job; do nothing if it has ended or is unknown."""
         with suppress(UnknownJobError):
-            await self._change(commands.delete(job))
+            await self._change(["qdel", job])
 
     async def rerun(self, job: str) -> None:
         """End a job's run, and queue it again. ManagerError: it does not run. UnknownJobError."""
-        await self._change(commands.rerun(job))
+        await self._change(["qrerun", job])
 
     async def alter(self, job: str, resources: Mapping[str, str]) -> None:
         """Change a queued job's resources. UnknownJobError."""
@@ -94,7 +95,7 @@ class Pbs:
             listed = await self.listed("server", "scheduling")
             self._cycles += 1
             if all(server.get("scheduling") == "True" for server in listed.values()):
-                await self._change(commands.schedule())
+                await self._change(commands.SCHEDULE)
 
     async def hold(self, job: str, vnodes: str) -> None:
         """Take the nodes of an exec_vnode offline, for this job."""

@@ -88,10 +88,10 @@ def is_array(text: str) -> bool:
 
 # Commands
 
-
-def queue() -> list[str]:
-    """Return all jobs that have not ended."""
-    return ["qstat", "-f", "-F", "json"]
+QUEUE = ["qstat", "-f", "-F", "json"]  # all jobs that have not ended
+NODES = ["pbsnodes", "-a", "-v", "-F", "json"]
+SERVER = ["qstat", "-B", "-f", "-F", "json"]
+SCHEDULE = ["qmgr", "-c", "set server scheduling = true"]  # begin a scheduling cycle now
 
 
 def history(*job: str) -> list[str]:
@@ -99,24 +99,9 @@ def history(*job: str) -> list[str]:
     return ["qstat", "-x", "-f", "-F", "json", *job]
 
 
-def nodes() -> list[str]:
-    """Return all nodes."""
-    return ["pbsnodes", "-a", "-v", "-F", "json"]
-
-
 def run(job: str, vnodes: str) -> list[str]:
     """Start a job on these nodes, whatever the scheduler says."""
     return ["qrun", "-H", vnodes, job]
-
-
-def rerun(job: str) -> list[str]:
-    """End a job's run, and queue it again."""
-    return ["qrerun", job]
-
-
-def delete(job: str) -> list[str]:
-    """End a job."""
-    return ["qdel", job]
 
 
 def alter(job: str, resources: Mapping[str, str]) -> list[str]:
@@ -127,11 +112,6 @@ def alter(job: str, resources: Mapping[str, str]) -> list[str]:
 def resource(name: str, value: str) -> str:
     """Return a resource as -l takes it: there a comma would end the value."""
     return f'{name}="{value}"' if "," in value else f"{name}={value}"
-
-
-def schedule() -> list[str]:
-    """Begin a scheduling cycle now."""
-    return ["qmgr", "-c", "set server scheduling = true"]
 
 
 def take_offline(nodes: Sequence[str], holder: str) -> list[str]:
@@ -149,19 +129,9 @@ def put_online(nodes: Sequence[str]) -> list[str]:
     return ["qmgr", "-c", f"set node {','.join(nodes)} state -= offline"]
 
 
-def show_server() -> list[str]:
-    """Return the server and its settings."""
-    return ["qstat", "-B", "-f", "-F", "json"]
-
-
 def listed(kind: str, name: str = "") -> list[str]:
     """Return one object of the server, or all of a kind."""
     return ["qmgr", "-c", f"list {kind} {name}".rstrip()]
-
-
-def hook_settings(hook: str) -> list[str]:
-    """Return the configuration of a hook."""
-    return ["qmgr", "-c", f"export hook {hook} application/x-config default"]
 
 
 # What they print

@@ -85,7 +85,8 @@ class Slurm:
 
     async def tasks(self, array: str) -> list[int]:
         """Return the numbers of an array's tasks that wait."""
-        return [int(number) for number in (await self._run(commands.tasks(array))).split()]
+        waiting = ["squeue", "-h", "-a", "-r", "-t", "PENDING", "-j", commands.checked(array), "-o", "%K"]
+        return [int(number) for number in (await self._run(waiting)).split()]
 
     async def part(self, array: str, tasks: Sequence[int], comment: str) -> None:
         """Have Slurm make jobs of their own of all these tasks.
@@ -97,7 +98,7 @@ class Slurm:
 
     async def _part(self, task: str, comment: str) -> None:
         with suppress(UnknownJobError):  # it was cancelled meanwhile
-            await self._control(commands.set_comment(task, comment))
+            await self._control(commands.update(task, f"comment={comment}"))
 
     async def set_start(self, job_id: str, delay: int) -> None:
         """Let a job start in `delay` seconds at the earliest. UnknownJobError, NotPendingError."""
@@ -105,37 +106,37 @@ class Slurm:
 
     async def set_comment(self, job_id: str, comment: str) -> None:
         """Replace a job's comment. UnknownJobError."""
-        await self._control(commands.set_comment(self._named(job_id), comment))
+        await self._control(commands.update(self._named(job_id), f"comment={comment}"))
 
     async def tell(self, job_id: str, text: str) -> None:
-        """Replace what operators say of a job. UnknownJobError."""
-        await self._control(commands.tell(self._named(job_id), text))
+        """Replace what operators say of a job, its AdminComment. UnknownJobError."""
+        await self._control(commands.update(self._named(job_id), f"admincomment={text}"))
 
     async def requeue(self, job_id: str) -> None:
         """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
-        await self._control(commands.requeue(self._named(job_id)))
+        await self._control(["scontrol", "requeue", commands.checked(self._named(job_id))])
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job; do nothing if it has ended or is unknown."""
-        await self._control(commands.cancel(self._named(job_id)))
+        await self._control(["scancel", commands.checked(self._named(job_id))])
 
     async def config(self) -> dict[str, str]:
         """Return Slurm's configuration: parameters and values."""
-        config = commands.parse_config(await self._run(commands.show_config()))
+        config = commands.parse_config(await self._run(["scontrol", "show", "config"]))
         self._share, self._exclusive = shared(config), shows_exclusive(config)
         return config
 
     async def active_controller(self) -> str | None:
         """Return the host of the slurmctld that schedules; None: none answers."""
-        return controllers.active(await self._run(controllers.ping()))
+        return controllers.active(await self._run(["scontrol", "ping"]))
 
     async def nodes(self) -> int:
         """Return how many nodes the cluster has, in any state."""
-        return commands.parse_nodes(await self._run(commands.nodes()))
+        return commands.parse_nodes(await self._run(["sinfo", "-h", "-a", "-N", "-o", "%N"]))
 
     async def addresses(self) -> list[str]:
         """Return the addresses of the nodes, each once."""
-        return commands.parse_addresses(await self._run(commands.addresses()))
+        return commands.parse_addresses(await self._run(["sinfo", "-h", "-a", "-N", "-o", "%o"]))
 
     # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
 
@@ -178,7 +179,7 @@ class Slurm:
 
     async def reservations(self) -> list[Reservation]:
         """Return all reservations, whoever made them."""
-        return reservations.parse(await self._run(reservations.show()))
+        return reservations.parse(await self._run(["scontrol", "show", "reservations", "-o"]))
 
     async def jobs_inside(self) -> dict[str, list[str]]:
         """Return the jobs in each reservation, waiting or with nodes."""
@@ -194,8 +195,8 @@ class Slurm:
         Reservations come before jobs: the nodes of a job that leaves its reservation meanwhile count twice, not never.
         """
         nodes, licences, reserved, counted = await asyncio.gather(
-            self._run(machine.nodes()),
-            self._run(machine.licences()),
+            self._run(machine.NODES),
+            self._run(["scontrol", "show", "licenses", "-o"]),
             self.reservations(),
             self._active(partial(machine.counts, exclusive=self._exclusive)),
         )
@@ -212,11 +213,11 @@ class Slurm:
 
     async def node_states(self) -> dict[str, NodeState]:
         """Return the states of all nodes."""
-        return machine.parse_states(await self._run(machine.nodes()))
+        return machine.parse_states(await self._run(machine.NODES))
 
     async def default_partition(self) -> str | None:
         """Return the partition of jobs that name none; None: there is none."""
-        return machine.parse_default(await self._run(machine.default_partition()))
+        return machine.parse_default(await self._run(["sinfo", "-h", "-a", "-o", "%P"]))
 
     def _named(self, job_id: str) -> str:
         """Return how a command names a job, so that it does not mean the whole array."""

@@ -126,48 +126,12 @@ def each_task(arrays: Iterable[str], *, comments: bool = False) -> list[str]:
 
 def set_start(job_id: str, delay: int) -> list[str]:
     """Let a pending job start in `delay` seconds at the earliest; Slurm schedules soon after. UnknownJobError."""
-    start = f"now+{delay}" if delay > 0 else "now"
-    return ["scontrol", "update", f"jobid={checked(job_id)}", f"starttime={start}"]
+    return update(job_id, f"starttime=now+{delay}" if delay > 0 else "starttime=now")
 
 
-def set_comment(job_id: str, comment: str) -> list[str]:
-    """Replace a job's comment. UnknownJobError."""
-    return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
-
-
-def tell(job_id: str, text: str) -> list[str]:
-    """Replace what operators say of a job, its AdminComment. UnknownJobError."""
-    return ["scontrol", "update", f"jobid={checked(job_id)}", f"admincomment={text}"]
-
-
-def tasks(array: str) -> list[str]:
-    """Show the numbers of an array's tasks that Slurm has not parted from the others. UnknownJobError."""
-    return ["squeue", "-h", "-a", "-r", "-t", "PENDING", "-j", checked(array), "-o", "%K"]
-
-
-def requeue(job_id: str) -> list[str]:
-    """End a batch job and queue it again. UnknownJobError."""
-    return ["scontrol", "requeue", checked(job_id)]
-
-
-def cancel(job_id: str) -> list[str]:
-    """Cancel a job. UnknownJobError."""
-    return ["scancel", checked(job_id)]
-
-
-def show_config() -> list[str]:
-    """Show Slurm's configuration; for `parse_config`."""
-    return ["scontrol", "show", "config"]
-
-
-def nodes() -> list[str]:
-    """Show all nodes, once for each partition; for `parse_nodes`."""
-    return ["sinfo", "-h", "-a", "-N", "-o", "%N"]
-
-
-def addresses() -> list[str]:
-    """Show the addresses of all nodes; for `parse_addresses`."""
-    return ["sinfo", "-h", "-a", "-N", "-o", "%o"]
+def update(job_id: str, change: str) -> list[str]:
+    """Change a field of a job, FIELD=VALUE. UnknownJobError."""
+    return ["scontrol", "update", f"jobid={checked(job_id)}", change]
 
 
 def submit(options: Sequence[str], script: str | None, arguments: Sequence[str]) -> list[str]:

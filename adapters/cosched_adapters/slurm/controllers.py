@@ -10,13 +10,8 @@ _HOST = re.compile(r"([^()]+)(?:\((.+)\))?")
 _PING = re.compile(r"Slurmctld\([^()]*\) at (\S+) is (UP|DOWN)")
 
 
-def ping() -> list[str]:
-    """Ask all controllers; for `active`."""
-    return ["scontrol", "ping"]
-
-
 def active(printed: bytes) -> str | None:
-    """Return the host of the controller that schedules; None: none answers."""
+    """Return the host of the controller that schedules, by `scontrol ping`; None: none answers."""
     answers = _PING.findall(printed.decode("utf-8", "surrogateescape"))
     return next((host for host, state in answers if state == "UP"), None)
 

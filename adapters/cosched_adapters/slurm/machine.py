@@ -44,6 +44,7 @@ _COUNTS = {  # of squeue --Format, which has no excluded nodes; without a width 
 }
 _SHARING = {False: "OverSubscribe:0", True: "Exclusive:0-exclusive"}  # whether it shares nodes; since 26.05, as `wants`
 _COUNTED = (*_COUNTS, "sharing")
+NODES = ["sinfo", "-h", "-a", "-N", "-o", "%N %R %T %c %m %b %G"]  # their partitions, states, and what they have
 _ACTIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,RESIZING,SIGNALING,STAGE_OUT,STOPPED"
 _SQUEUE = ("squeue", "-h", "-a", "--noconvert", "-t", _ACTIVE)
 _NONE = ("", "(null)", "N/A", "NONE")
@@ -90,23 +91,8 @@ def counts(arrays: Iterable[str] = (), *, exclusive: bool = False) -> list[str]:
     return [*_SQUEUE, *_tasks_of(arrays), "-O", ",".join(f"{field}{_SEPARATOR}" for field in fields)]
 
 
-def nodes() -> list[str]:
-    """Show all nodes with their partitions, states, and what they have; for `parse_nodes` and `parse_rooms`."""
-    return ["sinfo", "-h", "-a", "-N", "-o", "%N %R %T %c %m %b %G"]
-
-
-def licences() -> list[str]:
-    """Show the licences of the cluster; for `parse_licences`."""
-    return ["scontrol", "show", "licenses", "-o"]
-
-
-def default_partition() -> list[str]:
-    """Show the names of all partitions; for `parse_default`."""
-    return ["sinfo", "-h", "-a", "-o", "%P"]
-
-
 def parse_default(printed: bytes) -> str | None:
-    """Return the partition of jobs that name none; None: there is none."""
+    """Return the partition of jobs that name none, of all partitions' names; None: there is none."""
     names = printed.decode("utf-8", "surrogateescape").split()
     return next((name.removesuffix("*") for name in names if name.endswith("*")), None)
 
@@ -130,12 +116,12 @@ def parse_licences(printed: bytes) -> dict[str, int]:
 
 
 def parse_states(printed: bytes) -> dict[str, NodeState]:
-    """Return the states of all nodes, of what `nodes` shows. A node that jobs share is busy."""
+    """Return the states of all nodes, of what NODES shows. A node that jobs share is busy."""
     return {node: _state_of(state) for node, _, state, *_ in _nodes(printed)}
 
 
 def parse_rooms(printed: bytes) -> dict[str, Node]:
-    """Return what the nodes have, of what `nodes` shows. ManagerError."""
+    """Return what the nodes have, of what NODES shows. ManagerError."""
     return {node: node_of(*room) for node, _, _, *room in _nodes(printed)}
 
 
@@ -149,7 +135,7 @@ def _state_of(state: str) -> NodeState:
 def _nodes(printed: bytes) -> Iterator[list[str]]:
     for line in _lines(printed):
         words = ["" if word in _NONE else word for word in line.split()]
-        if len(words) != len(nodes()[-1].split()) or not (words[3] + words[4]).isdigit():
+        if len(words) != len(NODES[-1].split()) or not (words[3] + words[4]).isdigit():
             raise ManagerError(f"sinfo printed {line[:200]!a}, not a node, its partition, its state and what it has")
         yield words
 

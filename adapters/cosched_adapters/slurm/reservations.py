@@ -132,11 +132,6 @@ def delete(name: str) -> list[str]:
     return ["scontrol", "delete", f"reservation={_word(name)}"]
 
 
-def show() -> list[str]:
-    """Show all reservations; for `parse`."""
-    return ["scontrol", "show", "reservations", "-o"]
-
-
 def _word(text: str) -> str:
     if not _WORD.fullmatch(text):
         raise ManagerError(f"{text[:64]!a} cannot be named in a reservation")
@@ -147,7 +142,7 @@ def _word(text: str) -> str:
 
 
 def parse(printed: bytes) -> list[Reservation]:
-    """Parse the reservations that `show` shows, with times in seconds since 1970. ManagerError."""
+    """Parse what `scontrol show reservations -o` shows, with times in seconds since 1970. ManagerError."""
     lines = printed.decode("utf-8", "surrogateescape").splitlines()
     return [_reservation(line) for line in lines if line.startswith("ReservationName=")]
 

@@ -122,7 +122,6 @@ def test_a_job_can_be_queued_again_unless_its_user_says_no() -> None:
     assert all(row.rerunnable for row in commands.parse_jobs(printed))
     said_no = printed.replace(b'"Rerunable":\t"True"', b'"Rerunable":\t"False"')
     assert not any(row.rerunnable for row in commands.parse_jobs(said_no))
-    assert commands.rerun("7") == ["qrerun", "7"]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("00:01:00", 60), ("1:00:00", 3600), ("90", 90), ("", 0), ("x", 0)])

@@ -82,12 +82,12 @@ async def test_without_a_helper_the_commands_themselves_must_do(tmp_path: Path, 
 
 def test_the_helper_knows_the_commands_that_a_service_gives_again_and_again(tmp_path: Path) -> None:
     connection = connected(tmp_path)
-    known = (commands.run("7", "(a1:ncpus=1)"), commands.queue(), commands.history("7"), commands.nodes())
-    lines = (commands.schedule(), commands.take_offline(["a1", "a2"], "7 ncpus=1"), commands.put_online(["a1"]))
+    known = (commands.run("7", "(a1:ncpus=1)"), commands.QUEUE, commands.history("7"), commands.NODES)
+    lines = (commands.SCHEDULE, commands.take_offline(["a1", "a2"], "7 ncpus=1"), commands.put_online(["a1"]))
     asked = (commands.disown(["a1"]), commands.listed("server", "scheduling"))
     assert all(map(connection.can, (*known, *lines, *asked)))
     assert all(one_connection.LINE.fullmatch(argv[2]) for argv in (*lines, *asked))
-    others = (commands.delete("7"), commands.alter("7", {"pair": "p"}), commands.show_server(), commands.listed("hook"))
+    others = (["qdel", "7"], commands.alter("7", {"pair": "p"}), commands.SERVER, commands.listed("hook"))
     assert not any(map(connection.can, others))
 
 

@@ -72,7 +72,7 @@ async def _read(manager: PbsManager) -> None:
 async def test_an_idle_server_is_asked_once_in_an_interval(counted: Counted) -> None:
     await asyncio.sleep(3.5)
     assert 1 <= len(counted.asked) <= 4
-    assert {tuple(argv) for argv in counted.asked} == {tuple(commands.queue())}
+    assert {tuple(argv) for argv in counted.asked} == {tuple(commands.QUEUE)}
 
 
 async def test_many_jobs_at_once_cost_one_look_a_second_for_all(counted: Counted, server: RecordedServer) -> None:
@@ -81,7 +81,7 @@ async def test_many_jobs_at_once_cost_one_look_a_second_for_all(counted: Counted
         await server.submit(1, 600, {"pair": f"p{number}"})
     await asyncio.sleep(1.5)
     assert 1 <= len(counted.looks()) <= time.monotonic() - began + 2
-    assert {tuple(argv) for argv in counted.looks()} == {tuple(commands.queue())}
+    assert {tuple(argv) for argv in counted.looks()} == {tuple(commands.QUEUE)}
 
 
 async def test_a_running_job_whose_user_says_no_is_not_queued_again(counted: Counted, server: RecordedServer) -> None:

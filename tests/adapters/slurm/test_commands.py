@@ -167,7 +167,7 @@ def test_what_sbatch_says_line_by_line() -> None:
     "job_id", ["", "0", "-1", "1_", "_2", "1_2_3", "1,2", "5 ", "5\n", "٥", "99999999999", "--help"]
 )
 def test_only_ids_get_into_a_command(job_id: str) -> None:
-    for command in (commands.cancel, lambda job: commands.set_start(job, 0), lambda job: commands.details(["1", job])):
+    for command in (commands.checked, lambda job: commands.set_start(job, 0), lambda job: commands.details(["1", job])):
         with pytest.raises(UnknownJobError):
             command(job_id)
 
@@ -175,7 +175,6 @@ def test_only_ids_get_into_a_command(job_id: str) -> None:
 def test_the_arguments() -> None:
     assert commands.set_start("17", 30) == ["scontrol", "update", "jobid=17", "starttime=now+30"]
     assert commands.set_start("17", 0)[-1] == "starttime=now"
-    assert commands.cancel("17") == ["scancel", "17"]
     assert commands.details(["17", "18"])[6:9] == ["-j", "17,18", "-O"]
     submitted = commands.submit(["--nodes=2", "--comment=a; b"], "--job.sh", ["-x"])
     assert submitted == ["sbatch", "--parsable", "--nodes=2", "--comment=a; b", "--", "--job.sh", "-x"]
