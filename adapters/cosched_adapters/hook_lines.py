@@ -22,7 +22,8 @@ class LineError(Exception):
 
 def encode(verb: str, fields: Fields | None = None) -> bytes:
     """Return the line, with its LF."""
-    words = [verb, *(f"{key}={_quoted(value)}" for key, value in (fields or {}).items())]
+    values = {key: value.encode("utf-8", "surrogateescape") for key, value in (fields or {}).items()}
+    words = [verb, *(f"{key}={quote_from_bytes(value, safe='')}" for key, value in values.items())]
     return ("\t".join(words) + "\n").encode()
 
 
@@ -38,7 +39,3 @@ def decode(line: bytes) -> tuple[str, dict[str, str]]:
             raise LineError("a field without a value, or twice")
         fields[key] = unquote(value, errors="surrogateescape")
     return verb, fields
-
-
-def _quoted(value: str) -> str:
-    return quote_from_bytes(value.encode("utf-8", "surrogateescape"), safe="")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.slurm.batch_job import BatchJob
-from cosched_adapters.slurm.commands import JobRow, details, parse_rows, queue
+from cosched_adapters.slurm.commands import JobRow, details, each_row, queue
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
@@ -118,4 +118,4 @@ def rows(cluster: Cluster, *jobs: str) -> list[JobRow]:
     """What squeue says of some jobs, or of all."""
     argv = details(jobs) if jobs else queue()
     printed = cluster.run("env", "SLURM_TIME_FORMAT=%s", *argv)
-    return parse_rows(printed.encode("utf-8", "surrogateescape"), comments=bool(jobs))
+    return list(each_row(printed.encode("utf-8", "surrogateescape"), comments=bool(jobs)))

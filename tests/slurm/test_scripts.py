@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched_adapters.slurm.commands import details, parse_rows
+from cosched_adapters.slurm.commands import details, each_row
 from cosched_adapters.slurm.script import Asked, read_script
 from deploy.slurm.lab import Cluster
 
@@ -38,7 +38,7 @@ from deploy.slurm.lab import Cluster
 def test_scripts_are_read_as_by_sbatch(cluster: Cluster, lines: list[str]) -> None:
     text = "\n".join(["#!/bin/sh", *lines, "true", ""])
     job = str(cluster.sbatch(text, "--hold"))
-    row = parse_rows(cluster.run(*details([job])).encode(), comments=True)[-1]
+    *_, row = each_row(cluster.run(*details([job])).encode(), comments=True)
     comment = "" if row.comment == "(null)" else row.comment or ""
     assert read_script(text.encode(), {}) == Asked(
         comment, bool(row.array), bool(row.het), row.others, not row.can_yield

@@ -11,7 +11,7 @@ import pytest
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import coscheduling_pb2, job_pb2
 from cosched.v1.domain_pb2 import GetJobRequest, SubmitJobRequest
-from cosched_adapters.slurm.commands import details, parse_rows
+from cosched_adapters.slurm.commands import details, each_row
 from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES
@@ -84,7 +84,7 @@ def refused(cosched: Any) -> Callable[..., str]:
 
 def comment_of(cluster: Cluster, job: str) -> str:
     printed = cluster.run(*details([job])).encode()
-    comment = parse_rows(printed, comments=True)[0].comment
+    comment = next(each_row(printed, comments=True)).comment
     return "" if comment in (None, "(null)") else comment
 
 

@@ -14,14 +14,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
-from types import MappingProxyType
 
 from cosched.core.protocol import Named
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import BatchSystemFactory, Known, LoneJob
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
-from cosched_adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
+from cosched_adapters.mate_fields import ADOPTABLE, is_adoptable, words
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.calls import Pbs
@@ -156,31 +155,22 @@ class PbsManager(PbsQueue):
             return False
         for row in await self._pbs.details([job_id]):
             if row.state in ("Q", "H", "W") and not row.array and may(_lone(row)):
-                await self._name(job_id, named, {ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
+                given = words(named) | ({ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
+                await self._pbs.alter(job_id, given)
                 await self.look()
                 return True
         return False
 
     async def relink(self, job_id: str, named: Named) -> None:
-        job = self._of(job_id)
-        before = job.named
-        self._register.name(job, named)
-        await self._name(job_id, named, before=before)
+        await self._name(self._of(job_id), named)
 
     async def part(self, job_id: str) -> None:
-        job = self._of(job_id)
-        before = job.named
-        self._register.name(job, None)
-        await self._pbs.alter(job_id, words(None, before))
+        await self._name(self._of(job_id), None)
 
-    async def _name(
-        self, job_id: str, named: Named, also: Mapping[str, str] = MappingProxyType({}), before: Named | None = None
-    ) -> None:
-        try:
-            resources = words(named, before)
-        except WordError as error:
-            raise ValueError(str(error)) from None
-        await self._pbs.alter(job_id, {**resources, **also})
+    async def _name(self, job: BatchJob, named: Named | None) -> None:
+        given = words(named, job.named)
+        self._register.name(job, named)
+        await self._pbs.alter(job.job_id, given)
 
     async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
         from cosched_adapters.pbs.doctor import examine  # a service does not need it

@@ -20,7 +20,7 @@ from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Known, LoneJob
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, MustHoldError, NoRequeueError, SlotsOnRecord
-from cosched_adapters.mate_fields import WordError, words
+from cosched_adapters.mate_fields import words
 from cosched_adapters.own.gate_script import GateWords
 from cosched_adapters.own.gates import LEAD, Gates, Said
 from cosched_adapters.pbs.batch_job import BatchJob
@@ -208,10 +208,7 @@ class OwnPbsManager(PbsQueue):
         self._name(self._of(job_id), None)
 
     def _name(self, job: BatchJob, named: Named | None) -> None:
-        try:
-            resources = words(named)
-        except WordError as error:
-            raise ValueError(str(error)) from None
+        resources = words(named)
         try:
             write_words(self._folder, job.job_id, resources)
         except OSError as error:

@@ -16,35 +16,19 @@ def members(text: str, section: str) -> Iterator[tuple[str, Any]]:
 
     ValueError: this is not a JSON object.
     """
-    at = _past(text, 0, "{")
+    at, inside = _past(text, 0, "{"), False
     while text[at : at + 1] != "}":
-        name, at = _name(text, at)
-        if name == section and text[at : at + 1] == "{":
-            yield from _members(text, at)
-            return
-        _, at = _DECODE(text, at)
-        at = _next(text, at)
-
-
-def _members(text: str, at: int) -> Iterator[tuple[str, Any]]:
-    at = _past(text, at, "{")
-    while text[at : at + 1] != "}":
-        name, at = _name(text, at)
+        name, at = _DECODE(text, at)
+        at = _past(text, at, ":")
+        if not inside and name == section and text[at : at + 1] == "{":
+            at, inside = _past(text, at, "{"), True
+            continue
         value, at = _DECODE(text, at)
-        yield name, value
-        at = _next(text, at)
-
-
-def _name(text: str, at: int) -> tuple[str, int]:
-    """Return a member's name, and where its value begins."""
-    name, at = _DECODE(text, at)
-    return name, _past(text, at, ":")
-
-
-def _next(text: str, at: int) -> int:
-    """Return where the next member begins, or its object ends."""
-    at = _blanks(text, at)
-    return at if text[at : at + 1] == "}" else _past(text, at, ",")
+        if inside:
+            yield name, value
+        at = _blanks(text, at)
+        if text[at : at + 1] != "}":
+            at = _past(text, at, ",")
 
 
 def _past(text: str, at: int, mark: str) -> int:

@@ -108,18 +108,18 @@ def checked(job_id: str) -> str:
 
 
 def queue() -> list[str]:
-    """Show all jobs that Slurm has not forgotten, without their comments; for `parse_rows`."""
+    """Show all jobs that Slurm has not forgotten, without their comments; for `each_row`."""
     return [*_SQUEUE, "-O", _format(_WIDTHS)]
 
 
 def details(job_ids: Iterable[str]) -> list[str]:
-    """Show some jobs, with their comments, names and time limits; for `parse_rows`. UnknownJobError."""
+    """Show some jobs, with their comments, names and time limits; for `each_row`. UnknownJobError."""
     ids = ",".join(map(checked, job_ids))
     return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _DETAILS)]
 
 
 def each_task(arrays: Iterable[str], *, comments: bool = False) -> list[str]:
-    """Show each task of these arrays in a row; for `parse_rows` and `parted`. UnknownJobError."""
+    """Show each task of these arrays in a row; for `each_row` and `parted`. UnknownJobError."""
     ids = ",".join(map(checked, arrays))
     return [*_SQUEUE, "-r", "-j", ids, "-O", _format(_WIDTHS | _DETAILS if comments else _WIDTHS)]
 
@@ -150,13 +150,8 @@ def _format(widths: dict[str, int]) -> str:
 # What they print
 
 
-def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
-    """Parse the jobs that `queue` or (with comments) `details` shows. ManagerError if the output has another form."""
-    return list(each_row(printed, comments=comments))
-
-
 def each_row(printed: bytes, *, comments: bool = False) -> Iterator[JobRow]:
-    """Yield what `parse_rows` returns; of a long queue that takes a while."""
+    """Yield the jobs that `queue` or (with comments) `details` shows; a long queue takes a while. ManagerError."""
     widths = _WIDTHS | _DETAILS if comments else _WIDTHS
     size = sum(widths.values()) + 1
     if len(printed) % size:

@@ -61,7 +61,7 @@ async def test_each_of_them_is_in_the_profile_with_what_it_asks_for(tmp_path: Pa
 
 
 async def test_an_array_that_is_one_job_stays_one(tmp_path: Path) -> None:
-    rows = commands.parted(commands.parse_rows((RECORDED / "array-before-26.05.txt").read_bytes(), comments=True))
+    rows = commands.parted(commands.each_row((RECORDED / "array-before-26.05.txt").read_bytes(), comments=True))
     assert [(row.job_id, row.task) for row in rows] == [("2", None)]
     without_mates = slurm(tmp_path, f"echo $* >> {tmp_path}/log; cat {RECORDED}/array-queue-26.05.txt")
     for _ in range(2):

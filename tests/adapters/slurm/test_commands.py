@@ -19,11 +19,11 @@ def recorded(name: str) -> bytes:
 
 
 def details() -> dict[str, JobRow]:
-    return {row.job_id: row for row in commands.parse_rows(recorded("details"), comments=True)}
+    return {row.job_id: row for row in commands.each_row(recorded("details"), comments=True)}
 
 
 def test_the_queue_is_read_job_by_job() -> None:
-    rows = {row.job_id: row for row in commands.parse_rows(recorded("queue"))}
+    rows = {row.job_id: row for row in commands.each_row(recorded("queue"))}
     assert {job: row.state for job, row in rows.items()} == {
         "1": "FAILED",
         "2": "CANCELLED",
@@ -41,7 +41,7 @@ def test_the_queue_is_read_job_by_job() -> None:
 @pytest.mark.parametrize("version", ["22.05", "26.05"])
 def test_how_jobs_ended_is_read_as_squeue_of_each_version_prints_it(version: str) -> None:
     """`exit_code` is the number of wait(2) up to 22.05, CODE:SIGNAL since 23.02."""
-    rows = {row.job_id: row for row in commands.parse_rows(recorded(f"ended-{version}"))}
+    rows = {row.job_id: row for row in commands.each_row(recorded(f"ended-{version}"))}
     assert {job: (row.state, row.exit_code, row.signal) for job, row in rows.items()} == {
         "1": ("FAILED", 3, 0), "2": ("FAILED", 0, 9), "3": ("COMPLETED", 0, 0), "4": ("FAILED", 1, 0),
         "5": ("RUNNING", 0, 0), "6": ("PENDING", 0, 0),
@@ -52,11 +52,11 @@ def test_how_jobs_ended_is_read_as_squeue_of_each_version_prints_it(version: str
 def test_a_batch_job_stays_one_when_its_launch_has_failed(flag: bytes, can_yield: bool) -> None:
     """BatchFlag counts the launches that failed."""
     printed = recorded("ended-26.05").replace(b" 1 1 root", b" 1 %b root" % flag)
-    assert {row.can_yield for row in commands.parse_rows(printed)} == {can_yield}
+    assert {row.can_yield for row in commands.each_row(printed)} == {can_yield}
 
 
 def test_accounts_priorities_and_partitions() -> None:
-    rows = {row.job_id: row for row in commands.parse_rows(recorded("queue-order"))}
+    rows = {row.job_id: row for row in commands.each_row(recorded("queue-order"))}
     assert {job: row.account for job, row in rows.items()} == {
         **dict.fromkeys("12", "climate"), "3": "", **dict.fromkeys("4567", "fusion"), "8": "",
     }  # fmt: skip
@@ -113,11 +113,11 @@ def test_a_comment_forges_no_row_whatever_is_in_it() -> None:
 @pytest.mark.parametrize("printed", [recorded("queue")[:-1], b"x" + recorded("queue")[1:], recorded("details")])
 def test_what_is_not_rows_of_that_width_is_refused(printed: bytes) -> None:
     with pytest.raises(ManagerError, match="squeue printed"):
-        commands.parse_rows(printed)
+        list(commands.each_row(printed))
 
 
 def test_no_jobs_are_no_rows() -> None:
-    assert commands.parse_rows(b"") == []
+    assert list(commands.each_row(b"")) == []
 
 
 @pytest.mark.parametrize(

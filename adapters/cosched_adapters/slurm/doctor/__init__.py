@@ -50,14 +50,8 @@ async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) ->
     slurm = Slurm(settings)
     config = await slurm.config()
     addresses = await slurm.addresses() if gate_script(config) else []
-    return Facts(
-        config,
-        settings,
-        service,
-        Account.of(parse_user(config.get("SlurmUser", ""))),
-        serving,
-        next((address for address in addresses if not is_here(address)), None),
-    )
+    elsewhere = next((address for address in addresses if not is_here(address)), None)
+    return Facts(config, settings, service, Account.of(parse_user(config.get("SlurmUser", ""))), serving, elsewhere)
 
 
 def _of_a_user(facts: Facts) -> list[Finding]:
@@ -71,9 +65,8 @@ def _of_a_user(facts: Facts) -> list[Finding]:
 
 def _answers(facts: Facts) -> Finding:
     version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
-    return ok(
-        "slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"
-    )
+    found = f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"
+    return ok("slurmctld", found)
 
 
 def judge(facts: Facts) -> list[Finding]:

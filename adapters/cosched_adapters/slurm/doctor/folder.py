@@ -16,15 +16,7 @@ from pathlib import Path
 from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
 from cosched_adapters.permissions import EXECUTE, READ, WRITE, Account, opening
 from cosched_adapters.slurm.doctor.facts import Facts
-from cosched_adapters.slurm.doctor.scripts import (
-    CONFIGURATION,
-    GATE,
-    JOBCOMP,
-    PROGRAM,
-    PROLOG,
-    others_can_change,
-    settings_in,
-)
+from cosched_adapters.slurm.doctor.scripts import CONFIGURATION, PROGRAM, ROLES, others_can_change, settings_in
 
 _USAGE = b"usage: "  # how cosched-hook's usage begins
 _NEEDED = (b"|starting|", b" waiting ")  # parts of the usage if it is as new as this service
@@ -48,7 +40,7 @@ def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
 
 
 def _check_owners(folder: Path, slurm_user: Account) -> Finding:
-    names = (PROGRAM, CONFIGURATION, *(role.name for role in (PROLOG, JOBCOMP, GATE)))
+    names = (PROGRAM, CONFIGURATION, *(role.name for role in ROLES))
     present = [path for path in (folder, *(folder / name for name in names)) if path.exists()]
     unsafe = " ".join(str(path) for path in present if others_can_change(path.stat(), slurm_user))
     owners = " and ".join(dict.fromkeys(("root", slurm_user.name)))
@@ -129,9 +121,8 @@ def check_socket(facts: Facts) -> Finding:
         return problem(subject, found, "let users enter its folders", SHELL, opening(barrier, ""))
     if facts.serving and not _is_served(path):
         found = f"no process listens on {path}, though the service runs"
-        return problem(
-            subject, found, "restart the service, with this configuration", SHELL, "systemctl restart 'cosched@*'"
-        )
+        change = "restart the service, with this configuration"
+        return problem(subject, found, change, SHELL, "systemctl restart 'cosched@*'")
     return ok(subject, f"hooks find the service at {path}" if facts.serving else f"{path} can be made and reached")
 
 

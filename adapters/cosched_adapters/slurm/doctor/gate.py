@@ -53,21 +53,16 @@ def _check_script(facts: Facts, gate: Path) -> Finding:
         return warning(GATE.parameter, found, change, SHELL, opening(*closed))
     if not lead:
         found = f"{gate}, but gate_lead is 0: jobs reach the gate after the agreed instant, so it has no effect"
-        return warning(
-            GATE.parameter, found, "let jobs start a little earlier", section("manager"), f"gate_lead = {_LEAD}"
-        )
+        change = "let jobs start a little earlier"
+        return warning(GATE.parameter, found, change, section("manager"), f"gate_lead = {_LEAD}")
     return ok(GATE.parameter, f"{gate}, and jobs are let go {lead:g} s before the agreed instant")
 
 
 def _closed(gate: Path, hook_socket: Path | None) -> tuple[Path, str] | None:
     """Return what keeps users from running the gate, and the mode that it must have; None if nothing does."""
-    needed = [
-        (gate, READ | EXECUTE, "755"),
-        (gate.with_name(PROGRAM), EXECUTE, "755"),
-        (gate.with_name(CONFIGURATION), READ, "644"),
-    ]
-    if hook_socket is not None:
-        needed.append((hook_socket.parent, EXECUTE, ""))
+    beside = (gate.with_name(PROGRAM), EXECUTE, "755"), (gate.with_name(CONFIGURATION), READ, "644")
+    needed = [(gate, READ | EXECUTE, "755"), *beside]
+    needed += [] if hook_socket is None else [(hook_socket.parent, EXECUTE, "")]
     barriers = ((EVERYBODY.barrier(path, wanted), mode) for path, wanted, mode in needed)
     return next(((barrier, mode) for barrier, mode in barriers if barrier is not None), None)
 
@@ -87,13 +82,10 @@ def _without_gate(settings: SlurmSettings, usual: Path) -> Finding:
 def _on_other_hosts(facts: Facts, gate: Path) -> Finding:
     lead = facts.settings.gate_lead
     early = f", {lead:g} s before the agreed instant (gate_lead)" if lead else ""
-    return warning(
-        GATE.parameter,
-        f"{gate} finds no service on other hosts such as {facts.elsewhere}: tasks do not wait there{early}",
-        "name a folder that all nodes see (gate_folder, and gates= in cosched.conf), or leave out gate and gate_lead",
-        _CONF,
-        f"#{GATE.parameter}={text(facts.config, GATE.parameter)}",
-    )
+    found = f"{gate} finds no service on other hosts such as {facts.elsewhere}: tasks do not wait there{early}"
+    named = "name a folder that all nodes see (gate_folder, and gates= in cosched.conf)"
+    line = f"#{GATE.parameter}={text(facts.config, GATE.parameter)}"
+    return warning(GATE.parameter, found, f"{named}, or leave out gate and gate_lead", _CONF, line)
 
 
 def check_gate_folder(facts: Facts, gate: Path) -> Iterator[Finding]:

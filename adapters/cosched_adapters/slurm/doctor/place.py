@@ -21,19 +21,11 @@ def check_commands(settings: SlurmSettings) -> Finding:
     paths = {name: shutil.which(name, path=settings.bin) for name in (*COMMANDS, _SUBMIT)}
     missing = [name for name, path in paths.items() if path is None]
     if set(missing) & set(COMMANDS):
-        return problem(
-            "commands",
-            f"not found in {where}: {', '.join(missing)}",
-            "say where Slurm's commands are",
-            section("manager"),
-            'bin = "/opt/slurm/bin"',
-        )
+        found, change = f"not found in {where}: {', '.join(missing)}", "say where Slurm's commands are"
+        return problem("commands", found, change, section("manager"), 'bin = "/opt/slurm/bin"')
     if missing:
-        return warning(
-            "commands",
-            f"sbatch is not found in {where}: cosched submit cannot submit from here",
-            "install it here, or submit elsewhere",
-        )
+        found = f"sbatch is not found in {where}: cosched submit cannot submit from here"
+        return warning("commands", found, "install it here, or submit elsewhere")
     return ok("commands", f"{', '.join(paths)} found in {where}")
 
 
@@ -41,31 +33,20 @@ def check_user(service: Account, slurm_user: Account) -> Finding:
     """Check the service's user: only SlurmUser and root see and change all jobs, and work with the hooks."""
     if service.uid in (0, slurm_user.uid):
         return ok("SlurmUser", f"the service's user, {service.name}, may change all jobs")
-    return problem(
-        "SlurmUser",
-        f"{slurm_user.name}, but the service's user is {service.name}, who may change only its own jobs",
-        "run the service as SlurmUser",
-        "the service's systemd unit",
-        f"User={slurm_user.name}",
-    )
+    found = f"{slurm_user.name}, but the service's user is {service.name}, who may change only its own jobs"
+    unit = "the service's systemd unit"
+    return problem("SlurmUser", found, "run the service as SlurmUser", unit, f"User={slurm_user.name}")
 
 
 def check_controllers(config: Config) -> Iterable[Finding]:
     """Check that slurmctld runs on this host, now or after a take-over: its hooks find the service by a Unix socket."""
     hosts = texts(config, "SlurmctldHost")
     if hosts and not any(is_here(name) for host in hosts for name in names_of(host)):
-        yield problem(
-            "SlurmctldHost",
-            f"slurmctld runs on {' or '.join(hosts)}, not here: its hooks find no service, and jobs start alone",
-            "run the service, and cosched doctor, there",
-            SHELL,
-            f"ssh {names_of(hosts[0])[-1]}",
-        )
+        found = f"slurmctld runs on {' or '.join(hosts)}, not here: its hooks find no service, and jobs start alone"
+        change = "run the service, and cosched doctor, there"
+        yield problem("SlurmctldHost", found, change, SHELL, f"ssh {names_of(hosts[0])[-1]}")
     elif len(hosts) > 1:
-        yield ok(
-            "SlurmctldHost",
-            f"{', '.join(hosts)}: the service stands by where slurmctld does; run it on each, with the hooks, and with "
-            "domain.state in a folder that all of them see",
-        )
+        needs = "run it on each, with the hooks, and with domain.state in a folder that all of them see"
+        yield ok("SlurmctldHost", f"{', '.join(hosts)}: the service stands by where slurmctld does; {needs}")
     elif hosts:
         yield ok("SlurmctldHost", f"{hosts[0]}: slurmctld runs on this host")

@@ -49,16 +49,10 @@ def _changed_since_start(config: Config) -> bool:
 def _check_restarts(config: Config) -> Finding:
     subject, version = "restarts", text(config, "SLURM_VERSION")
     if kills_hooks(config):
-        return warning(
-            subject,
-            f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: the service requeues such "
-            "jobs, but those with --no-requeue are lost",
-            "drain before, resume afterwards",
-            SHELL,
-            "cosched drain",
-            "systemctl restart slurmctld",
-            "cosched resume",
-        )
+        lost = "the service requeues such jobs, but those with --no-requeue are lost"
+        found = f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: {lost}"
+        lines = "cosched drain", _RESTART, "cosched resume"
+        return warning(subject, found, "drain before, resume afterwards", SHELL, *lines)
     kept = "a restart of slurmctld by systemd ends hooks, too: the service requeues their jobs, and they hold again"
     if restarts_on_reconfigure(config):
         return ok(subject, f"{kept}; scontrol reconfigure is a restart, but keeps holds")

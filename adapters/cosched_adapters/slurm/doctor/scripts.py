@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Role:
 PROLOG = Role("PrologSlurmctld", "prolog", b"prolog")
 JOBCOMP = Role("JobCompLoc", "jobcomp", b"ended")
 GATE = Role("TaskProlog", "task-prolog", b"gate")
+ROLES = (PROLOG, JOBCOMP, GATE)
 
 
 def script_of(role: Role, script: Path) -> Path | None:
@@ -86,10 +88,8 @@ def settings_in(path: Path) -> dict[str, str]:
 
 def beginning(path: Path) -> bytes:
     """Return a file's first bytes; none if it cannot be read."""
-    try:
+    with suppress(OSError):
         if path.is_file():
             with path.open("rb") as file:
                 return file.read(_MOST)
-    except OSError:
-        pass
     return b""

@@ -75,9 +75,8 @@ class _Pace:
         if self._type != _BACKFILL:
             found = f"{self._type}: a try to start {behind} fails"
             return warning("SchedulerType", found, "let Slurm backfill", _CONF, f"SchedulerType={_BACKFILL}")
-        found = (
-            f"{self._backfill:g} s: Slurm looks at {behind} only this often, and a try waits for {self._patience:g} s"
-        )
+        waits = f"a try waits for {self._patience:g} s"
+        found = f"{self._backfill:g} s: Slurm looks at {behind} only this often, and {waits}"
         if 0 < self._backfill <= self._patience:
             return ok(subject, found)
         change = "backfill more often, if slurmctld has the time; otherwise such pairs start later"
@@ -99,8 +98,5 @@ def _answer_in_time(patience: float) -> Finding:
     found = f"{patience:g} s: peers must wait {needed:g} s for an answer (their peer_timeout; default {_PEERS_WAIT:g})"
     if needed <= _PEERS_WAIT:
         return ok("try_patience", found)
-    change, file = (
-        "let all peers wait this long, in their files, or shorten it here",
-        "[coscheduling] of each peer's file",
-    )
-    return warning("try_patience", found, change, file, f"peer_timeout = {needed:g}")
+    change = "let all peers wait this long, in their files, or shorten it here"
+    return warning("try_patience", found, change, "[coscheduling] of each peer's file", f"peer_timeout = {needed:g}")
