@@ -1,18 +1,15 @@
 """cosched's hooks in a real Slurm, with a service that is told and tells."""
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 import pytest
 
 from deploy.slurm.lab import Cluster
-from tests.slurm.cosched_hooks import PATIENCE, Service, Site, site
+from tests.slurm.cosched_hooks import Service, Site, site
 
 PAIR = "--comment=cosched:pair=p"
-END = 300  # seconds: a safety net
-MANY_PATIENCE = 180  # seconds: the same, for a hundred jobs
-SHORT_PATIENCE = 10  # seconds, of hooks: more than any pause of a service that runs
 LEAD = 0.5  # seconds for the gate: more than a busy machine takes to get there
 
 
@@ -71,18 +68,20 @@ def test_a_job_without_a_mate_is_no_concern_of_the_service_but_for_its_end(clust
     assert service.offers == []
 
 
-def test_a_job_that_gives_its_turn_up_is_back_in_the_queue_and_offered_again(
-    cluster: Cluster, service: Service, hold: Hold
-) -> None:
-    job = hold()
+def test_a_job_that_must_not_be_requeued_is_cancelled_if_it_gives_its_turn_up(service: Service, hold: Hold) -> None:
+    """Why such jobs can only hold."""
+    job = hold("true", "--no-requeue")
     service.give_back(job)
-    service.wait_for(f"PENDING {job}")
-    cluster.wait_for_state(job, "PENDING")
-    cluster.wait_for(lambda: cluster.job(job)["Reason"] == "BeginTime", "the requeue's delay")
-    cluster.update(job, starttime="now")
-    assert service.wait_for_offer(job, times=2).restarts == 1
+    service.wait_for(f"CANCELLED {job}")
+
+
+def test_the_time_that_a_job_is_held_is_not_charged_to_it(cluster: Cluster, service: Service, hold: Hold) -> None:
+    job = hold("sleep 55", "--time=1")
+    cluster.wait_for(lambda: cluster.job(job)["RunTime"] >= "00:00:02", "two seconds of hold")
     service.start(job)
-    service.wait_for(f"COMPLETED {job}")
+    cluster.wait_for_state(job, "RUNNING")
+    end, start = (datetime.fromisoformat(cluster.job(job)[key]) for key in ("EndTime", "StartTime"))
+    assert (end - start).total_seconds() >= 60 + 2
 
 
 def test_the_cancellation_of_a_held_job_withdraws_it(cluster: Cluster, service: Service, hold: Hold) -> None:
@@ -100,37 +99,6 @@ def test_the_cancellation_of_a_pending_job_is_told(cluster: Cluster, service: Se
     assert service.offers == []
 
 
-def test_a_requeued_job_comes_again_once_its_stale_hook_is_ended(
-    cluster: Cluster, service: Service, hold: Hold
-) -> None:
-    job = hold()
-    cluster.scontrol("requeue", str(job))
-    service.wait_for(f"PENDING {job}")
-    cluster.wait_for_state(job, "PENDING")
-    assert service.end(job)
-    cluster.update(job, starttime="now")
-    service.wait_for_offer(job, times=2)
-    service.start(job)
-    service.wait_for(f"COMPLETED {job}")
-    assert service.told.count(f"PENDING {job}") == 1  # its stale hook's end has requeued nothing
-
-
-def test_a_job_whose_node_goes_down_comes_again_on_another(cluster: Cluster, service: Service, hold: Hold) -> None:
-    job = hold()
-    node = service.offers[-1].nodelist
-    cluster.down_node(node)
-    try:
-        service.wait_for(f"NODE_FAIL {job}")
-        cluster.wait_for_state(job, "PENDING")
-        service.end(job)
-        cluster.update(job, starttime="now")
-        assert service.wait_for_offer(job, times=2).nodelist != node
-        service.start(job)
-        service.wait_for(f"COMPLETED {job}")
-    finally:
-        cluster.resume_node(node)
-
-
 def test_a_controller_that_was_killed_offers_a_held_job_again_on_the_same_nodes(
     cluster: Cluster, service: Service, hold: Hold
 ) -> None:
@@ -143,61 +111,6 @@ def test_a_controller_that_was_killed_offers_a_held_job_again_on_the_same_nodes(
     assert cluster.state(job) == "CONFIGURING"
     service.start(job)
     service.wait_for(f"COMPLETED {job}")
-
-
-def test_when_the_service_comes_back_held_jobs_are_still_held(cluster: Cluster, service: Service, hold: Hold) -> None:
-    job = hold()
-    service.close()
-    service.open()
-    service.wait_for_offer(job, times=2)
-    assert cluster.state(job) == "CONFIGURING"
-    service.start(job)
-    service.wait_for(f"COMPLETED {job}")
-
-
-def test_without_the_service_held_jobs_and_new_ones_start(cluster: Cluster, hooks: Site) -> None:
-    conf = (hooks.folder / "cosched.conf").read_text()
-    hooks.configure(conf.replace(f"patience={PATIENCE}", f"patience={SHORT_PATIENCE}"))
-    try:
-        with Service(hooks.socket) as service:
-            held = cluster.sbatch("true", PAIR)
-            service.wait_for_offer(held)
-        new = cluster.sbatch("true", PAIR)
-        for job in (held, new):
-            cluster.wait_for_state(job, "COMPLETED")
-            assert sum(f" job {job}: no service at " in line for line in hooks.messages()) == 1
-    finally:
-        hooks.configure(conf)
-
-
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "cosched:pair=$(touch /tmp/cosched-evaluated) `id` '\" \\ ; exit 1 & | > < * ?",
-        "cosched:pair=p\n1|RUNNING|b\nended\tjob=1\tstate=COMPLETED\n%0A%s",
-        "cosched:pair=caf\udce9 \udcff naïve→✓",
-        "cosched:" + 1016 * "\udcff",
-    ],
-    ids=["shell", "lines", "bytes", "long"],
-)
-def test_a_comment_arrives_whole_through_slurm(cluster: Cluster, service: Service, comment: str) -> None:
-    job = cluster.sbatch("true", f"--comment={comment}")
-    offer = service.wait_for_offer(job)
-    assert offer.comment == comment
-    service.start(job)
-    service.wait_for(f"COMPLETED {job}")
-
-
-@pytest.mark.soak
-def test_a_hundred_jobs_are_held_and_started(cluster: Cluster, service: Service) -> None:
-    jobs = [cluster.sbatch("true", PAIR) for _ in range(100)]
-    cluster.wait_for(lambda: len(service.offers) >= 100, "a hundred offers", MANY_PATIENCE)
-    assert cluster.squeue("-h", "-o", "%T").split().count("CONFIGURING") == 100
-    for job in jobs:
-        assert service.start(job)
-    cluster.wait_for(lambda: not cluster.squeue("-h"), "the end of them all", MANY_PATIENCE)
-    cluster.wait_for(lambda: set(map(str, jobs)) <= {end.job_id for end in service.ends}, "the notes of their ends")
-    assert {service.told.count(f"offer {job}") for job in jobs} == {1}
 
 
 def test_array_tasks_and_heterogeneous_components_say_what_they_are(cluster: Cluster, service: Service) -> None:
@@ -213,20 +126,6 @@ def test_array_tasks_and_heterogeneous_components_say_what_they_are(cluster: Clu
     ends = [end for end in service.ends if end.job_id in ids]  # one of an earlier test may come late
     assert {end.array for end in ends} == {offer.array for offer in service.offers}
     assert {end.het for end in ends} == {offer.het for offer in service.offers}
-
-
-def test_srun_is_held_too_and_not_taken_for_a_batch_job(cluster: Cluster, service: Service) -> None:
-    job = cluster.sbatch("true", "--hold")  # the number before
-    cluster.scancel(job)
-    command = ("srun", PAIR, "-n1", "echo", "here")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=cluster.environment, cwd="/") as srun:
-        try:
-            offer = service.wait_for_offer(job + 1)
-            assert offer.batch is None
-            service.start(job + 1)
-            assert srun.communicate(timeout=END)[0] == "here\n"
-        finally:
-            srun.kill()
 
 
 def test_the_gate_opens_at_the_agreed_instant(cluster: Cluster, hooks: Site) -> None:

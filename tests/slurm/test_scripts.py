@@ -1,10 +1,18 @@
 """What `read_script` makes of `#SBATCH` lines, and what sbatch makes of them."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from cosched_adapters.slurm.commands import details, each_row
 from cosched_adapters.slurm.script import Asked, read_script
-from deploy.slurm.lab import Cluster
+from deploy.slurm.lab import Cluster, Lab
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Lab(names=("intrepid",), nodes=1) as lab:
+        yield lab["intrepid"]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +47,5 @@ def test_scripts_are_read_as_by_sbatch(cluster: Cluster, lines: list[str]) -> No
     text = "\n".join(["#!/bin/sh", *lines, "true", ""])
     job = str(cluster.sbatch(text, "--hold"))
     *_, row = each_row(cluster.run(*details([job])).encode(), comments=True)
-    comment = "" if row.comment == "(null)" else row.comment or ""
-    assert read_script(text.encode(), {}) == Asked(
-        comment, bool(row.array), bool(row.het), row.others, not row.can_yield
-    )
+    shown = Asked(row.comment or "", bool(row.array), bool(row.het), row.others, not row.can_yield)
+    assert read_script(text.encode(), {}) == shown

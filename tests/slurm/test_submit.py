@@ -84,8 +84,7 @@ def refused(cosched: Any) -> Callable[..., str]:
 
 def comment_of(cluster: Cluster, job: str) -> str:
     printed = cluster.run(*details([job])).encode()
-    comment = next(each_row(printed, comments=True)).comment
-    return "" if comment in (None, "(null)") else comment
+    return next(each_row(printed, comments=True)).comment or ""
 
 
 def following(cluster: Cluster) -> str:
