@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from deploy.lab.coupled import CoupledLab
-from tests.gridengine import installed
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import SCHEMES, Work
+from tests.pbs.laboratory import laboratory
 
 NODES, LARGE = 4, 3
 HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 5, "poll_interval": 1}
@@ -19,21 +14,8 @@ PAIRS, ALONE = 10, 4
 P = Work("p", LARGE, 0.5)
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.soak)])
-def running(request: pytest.FixtureRequest) -> Iterator[Coupled]:
-    kinds = "gridengine", request.param
-    installed.check(*kinds)
-    with (
-        tempfile.TemporaryDirectory(prefix="sge-") as folder,
-        CoupledLab(Path(folder), kinds, nodes=NODES, **HOLD) as lab,
-    ):
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.check_nothing_is_left()
+ON_SLURM = pytest.param(("gridengine", "slurm"), marks=pytest.mark.soak)
+running, coupled = laboratory(("gridengine", "local"), ON_SLURM, nodes=NODES, **HOLD)
 
 
 def test_a_pair_starts_together(coupled: Coupled) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from deploy.lab.coupled import CoupledLab, GridEngine
-from tests.gridengine import installed
+from deploy.lab.coupled import GridEngine
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import contended
+from tests.pbs.laboratory import laboratory
 from tests.tiers import SEED
 
 pytestmark = pytest.mark.soak
@@ -22,18 +19,10 @@ SETTINGS = {
     "release_interval": 10, "max_held_fraction": 0.75, "max_yields": 0, "backoff": 1, "try_patience": 5,
     "poll_interval": 1, "on_peer_unreachable": "hold", "peer_grace": 600,
 }  # fmt: skip
-KINDS = "gridengine", "slurm"
 PAIRS, ALONE = 12, 4
 
 
-@pytest.fixture(scope="module")
-def coupled() -> Iterator[Coupled]:
-    installed.check(*KINDS)
-    with (
-        tempfile.TemporaryDirectory(prefix="sge-") as folder,
-        CoupledLab(Path(folder), KINDS, **SETTINGS) as lab,
-    ):
-        yield Coupled(lab)
+running, coupled = laboratory(("gridengine", "slurm"), **SETTINGS)
 
 
 @pytest.mark.parametrize("schemes", [("hold", "hold"), ("yield", "hold"), ("yield", "yield")], ids="-".join)
@@ -62,4 +51,3 @@ def test_all_pairs_start_together_whatever_is_killed(coupled: Coupled, schemes: 
     assert len(found.runs) == 2 * (PAIRS + ALONE)
     assert set(found.runs.values()) == {1}
     assert found.alone() == {}
-    coupled.check_nothing_is_left()

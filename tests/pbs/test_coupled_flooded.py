@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from deploy.lab.coupled import CoupledLab
 from tests.live.attacks import under_attack
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import contended
+from tests.pbs.laboratory import laboratory
 
 pytestmark = pytest.mark.soak
 SEED, PAIRS, ALONE, NODES = 20111120, 12, 6, 4
 
 
-@pytest.fixture
-def coupled() -> Iterator[Coupled]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        CoupledLab(Path(folder), ("pbs", "pbs"), nodes=NODES, release_interval=3, max_held_fraction=0.75) as lab,
-    ):
-        yield Coupled(lab)
+running, coupled = laboratory(("pbs", "pbs"), nodes=NODES, release_interval=3, max_held_fraction=0.75)
 
 
 def test_pairs_start_together_while_nobody_floods_the_hooks_sockets(coupled: Coupled) -> None:
@@ -38,5 +29,4 @@ def test_pairs_start_together_while_nobody_floods_the_hooks_sockets(coupled: Cou
     assert set(outcome.runs.values()) == {1}
     assert len(outcome.runs) == 2 * (PAIRS + ALONE)
     assert outcome.alone() == {}
-    coupled.check_nothing_is_left()
     print(f"starts at most {1000 * max(outcome.skews()):.0f} ms apart")

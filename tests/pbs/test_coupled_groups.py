@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
 import pytest
 
-from deploy.lab.coupled import CoupledLab, Domain
+from deploy.lab.coupled import Domain
 from tests.live.coupled import known
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Outcome, Work, contended
-from tests.slurm.cosched_hooks import check_for_compiler
+from tests.pbs.laboratory import laboratory
 from tests.tiers import SEED
 
 pytestmark = pytest.mark.soak
@@ -31,20 +28,7 @@ GROUPS, ALONE = 12, 6
 G = Work("g", 2, 0.2)
 
 
-@pytest.fixture(scope="module", params=KINDS, ids="-".join)
-def running(request: pytest.FixtureRequest) -> Iterator[Coupled]:
-    check_for_compiler()
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        CoupledLab(Path(folder), request.param, MIXTURES[0], nodes=NODES, **SETTINGS) as lab,
-    ):
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.check_nothing_is_left()
+running, coupled = laboratory(*KINDS, schemes=MIXTURES[0], nodes=NODES, **SETTINGS)
 
 
 def check_started_together(found: Outcome, groups: int) -> None:

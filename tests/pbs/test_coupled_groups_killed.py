@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +12,7 @@ from deploy.lab.coupled import CoupledLab, Domain, Pbs
 from tests.live.coupled import known, start
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Outcome, Work, contended
-from tests.slurm.cosched_hooks import check_for_compiler
+from tests.pbs.laboratory import laboratory
 from tests.slurm.relay import AFTER, BEFORE, Relay
 from tests.slurm.test_coupled_service_failures import Gate
 from tests.tiers import SEED
@@ -52,31 +50,10 @@ class RelayedLab(CoupledLab):
         return str(self.relays[domain.name].address)
 
 
-class Relayed(Coupled):
-    """Such a laboratory that is up."""
-
-    lab: RelayedLab
+running, coupled = laboratory(KINDS, lab=RelayedLab, schemes=MIXTURES[0], nodes=NODES, **SETTINGS)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Relayed]:
-    check_for_compiler()
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        RelayedLab(Path(folder), KINDS, MIXTURES[0], nodes=NODES, **SETTINGS) as lab,
-    ):
-        yield Relayed(lab)
-
-
-@pytest.fixture
-def coupled(running: Relayed) -> Iterator[Relayed]:
-    yield running
-    for relay in running.lab.relays.values():
-        relay.happening = lambda *_: None
-    running.check_nothing_is_left()
-
-
-def check_groups_started_whole(coupled: Relayed, found: Outcome, groups: int, alone: int = 0) -> None:
+def check_groups_started_whole(coupled: Coupled, found: Outcome, groups: int, alone: int = 0) -> None:
     assert found.states == {"completed": len(KINDS) * groups}
     assert len(found.runs) == len(KINDS) * (groups + alone)
     coupled.check_that_jobs_ran_once(found)
@@ -97,13 +74,13 @@ def knows_members(job: Job) -> bool:
     return job.group is not None and all(member.id for member in job.group.members)
 
 
-Kill = Callable[[Relayed], None]
+Kill = Callable[[Coupled], None]
 
 
 def services(*numbers: int) -> Kill:
     """Kill the services of these domains, and start them together."""
 
-    def kill(coupled: Relayed) -> None:
+    def kill(coupled: Coupled) -> None:
         killed = [coupled.lab.domains[number] for number in numbers]
         for domain in killed:
             domain.service.kill()
@@ -115,7 +92,7 @@ def services(*numbers: int) -> Kill:
 def server(number: int) -> Kill:
     """Kill pbs_server of a domain, and start it."""
 
-    def kill(coupled: Relayed) -> None:
+    def kill(coupled: Coupled) -> None:
         domain = coupled.lab.domains[number]
         assert isinstance(domain, Pbs)
         domain.cluster.kill_server()
@@ -135,7 +112,7 @@ VICTIMS = {
 
 
 @pytest.mark.parametrize("victims", VICTIMS)
-def test_groups_start_whole_if_something_is_killed_before_and_after_any_call(coupled: Relayed, victims: str) -> None:
+def test_groups_start_whole_if_something_is_killed_before_and_after_any_call(coupled: Coupled, victims: str) -> None:
     """Only the jobs of the first domain propose: those of the others have yielded, for long."""
     coupled.lab.serve(("hold", "yield", "yield"), **WAITING)
     here, there, third = coupled.lab
@@ -157,7 +134,7 @@ def test_groups_start_whole_if_something_is_killed_before_and_after_any_call(cou
 
 @pytest.mark.parametrize("victims", VICTIMS)
 @pytest.mark.parametrize("state", ["offered", "held"])
-def test_a_member_that_waits_outlives_all_kills(coupled: Relayed, state: str, victims: str) -> None:
+def test_a_member_that_waits_outlives_all_kills(coupled: Coupled, state: str, victims: str) -> None:
     """Its nodes are kept by the hook's word alone, or offline with the job on record there."""
     coupled.lab.serve(("hold", "hold", "hold"), **BUSY | {"release_interval": 0})
     here, there, third = coupled.lab
@@ -172,7 +149,7 @@ def test_a_member_that_waits_outlives_all_kills(coupled: Relayed, state: str, vi
 
 
 @pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
-def test_what_is_killed_at_random_parts_no_group(coupled: Relayed, schemes: tuple[str, ...]) -> None:
+def test_what_is_killed_at_random_parts_no_group(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     coupled.lab.serve(schemes, **BUSY)
     works = contended(SEED, GROUPS, ALONE, domains=len(KINDS))
 

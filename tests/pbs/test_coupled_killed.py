@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from deploy.lab.coupled import CoupledLab, Pbs
+from deploy.lab.coupled import Pbs
 from deploy.lab.waiting import wait_for
 from tests.live.coupled import known
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Work
+from tests.pbs.laboratory import laboratory
 
 pytestmark = pytest.mark.soak
 
@@ -20,19 +17,7 @@ SETTINGS = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try
 PAIR = Work("p", 2, 1)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        CoupledLab(Path(folder), **SETTINGS) as lab,
-    ):
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    running.check_nothing_is_left()
+running, coupled = laboratory(("pbs", "pbs"), **SETTINGS)
 
 
 def offered(coupled: Coupled) -> list[list[str]]:

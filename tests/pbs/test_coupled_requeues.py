@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from deploy.lab.coupled import CoupledLab, Domain
+from deploy.lab.coupled import Domain
 from tests.live.coupled import story
 from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Work
+from tests.pbs.laboratory import laboratory
 
 pytestmark = pytest.mark.soak
 SETTINGS = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 2, "poll_interval": 1}
 LONG = Work("p", 2, 600)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        CoupledLab(Path(folder), ("pbs", "pbs"), **SETTINGS) as lab,
-    ):
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    for domain in running.lab:
-        for job in domain.queued():
-            domain.cluster.run("qdel", job)
-    running.check_nothing_is_left()
+running, coupled = laboratory(("pbs", "pbs"), clear=True, **SETTINGS)
 
 
 def run(coupled: Coupled, choice: str, *options: str) -> tuple[str, str]:

@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from deploy.lab.coupled import CoupledLab, Pbs
+from deploy.lab.coupled import Pbs
 from deploy.lab.service import cosched
 from deploy.lab.waiting import LabError
 from tests.live.coupled import known
 from tests.live.coupled_labs import Coupled
+from tests.pbs.laboratory import laboratory
 
 pytestmark = pytest.mark.soak
 
 NAMES = ("mira", "eureka", "polaris")
+SETTINGS = {"backoff": 2, "try_patience": 1, "poll_interval": 1, "max_held_fraction": 1}
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
-    settings = {"backoff": 2, "try_patience": 1, "poll_interval": 1, "max_held_fraction": 1}
-    with (
-        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
-        CoupledLab(Path(folder), ("pbs", "pbs", "local"), ("hold", "hold", "yield"), **settings) as lab,
-    ):
-        yield Coupled(lab)
-
-
-@pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
-    yield running
-    for domain in running.lab:
-        domain.clear()
-    running.check_nothing_is_left()
+running, coupled = laboratory(("pbs", "pbs", "local"), schemes=("hold", "hold", "yield"), clear=True, **SETTINGS)
 
 
 @pytest.fixture
