@@ -139,15 +139,8 @@ async def _until_exit(job: LocalJob, spool: Spool, tell: Callable[[Report], None
 
 def ended(job_id: str, state: Record) -> Ended:
     """Return the report of a record that has an end."""
-    return Ended(
-        job_id,
-        End(state.how or End.LOST),
-        state.ended or 0,
-        state.started,
-        state.exit_code,
-        state.signal,
-        state.reason,
-    )
+    how = End(state.how or End.LOST)
+    return Ended(job_id, how, state.ended or 0, state.started, state.exit_code, state.signal, state.reason)
 
 
 def _give_up(job: LocalJob, spool: Spool) -> list[Report]:

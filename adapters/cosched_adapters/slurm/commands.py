@@ -45,22 +45,20 @@ _NO_COMMENT = "(null)"
 _NO_ACCOUNT = ("(null)", "N/A")
 _SHOWN = 200  # characters of a command's message that an error repeats
 
-_UNKNOWN = ("Invalid job id",)
-_FINISHED = ("already finished", "already completing or completed")
-_NOT_PENDING = ("no longer pending",)
-_UNAVAILABLE = (
-    "Unable to contact",
-    "Unexpected message received",
-    "Socket timed out",
-    "Zero Bytes were transmitted",
-    "Connection refused",
-    "Connection reset by peer",  # it was killed during the call
-    "in standby mode",
-)
-
 
 class NotPendingError(ManagerError):
     """The job has nodes at present, so its start time cannot be changed."""
+
+
+_MEANINGS = {  # of what the message of a failed command contains
+    UnknownJobError: ("Invalid job id", "already finished", "already completing or completed"),
+    NotPendingError: ("no longer pending",),
+    UnavailableError: (
+        "Unable to contact", "Unexpected message received", "Socket timed out", "Zero Bytes were transmitted",
+        "Connection refused", "in standby mode",
+        "Connection reset by peer",  # it was killed during the call
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +230,7 @@ def failure(command: str, code: int, said: bytes) -> ManagerError:
     """Return the error for a failed command, from its exit code and its standard error."""
     text = _text(said)
     line = next((line.strip() for line in text.splitlines() if line.strip()), f"exit {code}")
-    kinds = (
-        (_UNKNOWN + _FINISHED, UnknownJobError),
-        (_NOT_PENDING, NotPendingError),
-        (_UNAVAILABLE, UnavailableError),
-    )
-    kind = next((kind for words, kind in kinds if any(word in text for word in words)), ManagerError)
+    kind = next((kind for kind, words in _MEANINGS.items() if any(word in text for word in words)), ManagerError)
     return kind(f"{command}: {ascii(line[:_SHOWN])[1:-1]}")
 
 
