@@ -12,6 +12,7 @@ from tests.waiting import until
 
 WALLTIME = 7  # seconds; far more than a shell needs to set its traps, even on a machine that stalls
 STUBBORN = "trap '' TERM; echo $$; while :; do sleep 0.2; done"
+LEAVE = "(env -i setsid /bin/sh -c '/bin/echo $$; exec /bin/sleep 300' &)"  # without parent, session, environment
 
 
 async def test_walltime(place: Path) -> None:
@@ -37,6 +38,7 @@ async def test_walltime(place: Path) -> None:
         "set -m; sleep 300 & echo $!; wait",  # in a process group of its own
         "setsid sh -c 'echo $$; exec sleep 300' & wait",  # in a session of its own
         "(setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 300",  # and without its parent
+        f"{LEAVE}; sleep 300",
         STUBBORN,
         "echo $$; kill -STOP $$",
     ],
@@ -54,23 +56,11 @@ async def test_cancel_ends_all_processes(place: Path, script: str) -> None:
         await here.manager.cancel("1")  # ended: nothing to do
 
 
-LEAVE = "(env -i setsid /bin/sh -c '/bin/echo $$; exec /bin/sleep 300' &)"  # without parent, session, environment
-
-
 async def test_what_a_job_tries_to_leave_behind_ends_with_it(place: Path) -> None:
     async with machine(place) as here:
         end = await here.run("1", "/bin/sh", "-c", f"{LEAVE}; while ! grep -q . *.out; do sleep 0.1; done; exit 4")
         assert (end.how, end.exit_code, end.reason) == (End.EXITED, 4, "")
         assert not lives(int(here.output("1")))
-
-
-async def test_cancel_ends_what_a_job_tried_to_leave_behind(place: Path) -> None:
-    async with machine(place, grace=0.3) as here:
-        await here.launch("1", "/bin/sh", "-c", f"{LEAVE}; sleep 300")
-        pid = int(await here.line("1"))
-        await here.manager.cancel("1")
-        assert (await here.ended("1")).how is End.CANCELLED
-        assert not lives(pid)
 
 
 async def test_orphans_of_a_job_that_have_ended_are_no_zombies(place: Path) -> None:
@@ -83,13 +73,6 @@ async def test_orphans_of_a_job_that_have_ended_are_no_zombies(place: Path) -> N
         await until(lambda: len(children.read_text().split()) == 1)
         await here.manager.cancel("1")
         await here.ended("1")
-
-
-async def test_what_a_job_leaves_in_the_background_ends_with_it(place: Path) -> None:
-    async with machine(place) as here:
-        end = await here.run("1", "/bin/sh", "-c", "sleep 300 & echo $!; setsid sleep 300 & echo $!; exit 4")
-        assert (end.how, end.exit_code) == (End.EXITED, 4)
-        assert not any(lives(int(pid)) for pid in here.output("1").split())
 
 
 async def test_cancel_at_once(place: Path) -> None:

@@ -3,13 +3,7 @@
 import pytest
 
 from tests.live.workloads import Work
-from tests.slurm.coupled_checks import (
-    START,
-    Served,
-    hold,
-    hooks_of,
-    whys,
-)
+from tests.slurm.coupled_checks import START, Served, hold, hooks_of, whys
 from tests.slurm.laboratory import laboratory
 
 NAMES = ("p", "q", "r")

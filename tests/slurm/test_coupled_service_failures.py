@@ -7,14 +7,7 @@ import pytest
 from deploy.slurm.lab import Domain
 from tests.live.coupled import known, start
 from tests.live.workloads import Work
-from tests.slurm.coupled_checks import (
-    START,
-    Served,
-    check_cosched_agrees,
-    check_nothing_is_left,
-    hold,
-    whys,
-)
+from tests.slurm.coupled_checks import START, Served, check_cosched_agrees, check_nothing_is_left, hold, whys
 from tests.slurm.laboratory import laboratory
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 

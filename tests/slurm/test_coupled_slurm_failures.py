@@ -10,15 +10,7 @@ from deploy.lab.processes import look
 from deploy.slurm.lab import Domain, LabError
 from tests.live.coupled import known
 from tests.live.workloads import TOGETHER, Work
-from tests.slurm.coupled_checks import (
-    START,
-    Served,
-    check_cosched_agrees,
-    hold,
-    hooks_of,
-    story,
-    whys,
-)
+from tests.slurm.coupled_checks import START, Served, check_cosched_agrees, hold, hooks_of, story, whys
 from tests.slurm.laboratory import laboratory
 from tests.slurm.versions import config_of
 from tests.tiers import soaked

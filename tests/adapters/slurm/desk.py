@@ -10,24 +10,10 @@ from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched_adapters.slurm.register import Register
 
 ROW = JobRow(
-    job_id="7",
-    array=None,
-    task=None,
-    het=None,
-    state="PENDING",
-    reason="Priority",
-    nodes=2,
-    submitted_at=1000,
-    eligible_at=1000,
-    started_at=None,
-    ended_at=None,
-    exit_code=0,
-    signal=0,
-    restarts=0,
-    can_yield=True,
-    user="ann",
+    job_id="7", array=None, task=None, het=None, state="PENDING", reason="Priority", nodes=2, submitted_at=1000,
+    eligible_at=1000, started_at=None, ended_at=None, exit_code=0, signal=0, restarts=0, can_yield=True, user="ann",
     comment="cosched:pair=p",
-)
+)  # fmt: skip
 RUNNING = replace(ROW, state="RUNNING", started_at=1010)
 OFFER = Offer("7", 2, "a[1-2]", "ann", 1000, "cosched:pair=p", "flow", 0, True, None, None)
 END = HookEnd("7", "COMPLETED", "0:0", 1000, 1010, 1020, None, None)

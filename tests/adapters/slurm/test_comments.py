@@ -173,7 +173,7 @@ def test_a_job_may_start_alone_if_a_word_beside_its_mate_says_so() -> None:
     assert remove("mine cosched:mate=eureka/5 cosched:or-alone") == "mine"
 
 
-def test_that_a_job_may_start_alone_is_kept_but_not_added_to_a_mate_that_is_named_already() -> None:
+def test_no_second_mate_is_added_nor_that_a_job_may_start_alone_which_is_kept() -> None:
     either = "cosched:pair=a cosched:or-alone"
     assert add(either, named_mate("", "a")) == add(either, named_mate("", "a", or_alone=True)) == either
     with pytest.raises(CommentError, match="already"):
@@ -193,11 +193,6 @@ def test_a_job_that_names_nobody_says_that_it_may_be_adopted() -> None:
         add_adoptable("cosched:pair=a")
     with pytest.raises(CommentError, match="too long"):
         add_adoptable("x" * 1024)
-
-
-def test_a_second_mate_cannot_be_added() -> None:
-    with pytest.raises(CommentError, match="already"):
-        add("cosched:pair=a", named_mate("", "b"))
 
 
 @pytest.mark.parametrize(

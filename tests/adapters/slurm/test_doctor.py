@@ -20,6 +20,8 @@ from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, ju
 from tests.live.other_users import acting_as, needs_root
 
 __all__ = ["folder", "judged"]
+QUICK = "bf_interval=1,batch_sched_delay=1"
+BY_AGE = {"PriorityType": "priority/multifactor"}
 OLD_PROGRAMS = [PROGRAM.replace(word, "") for word in ("|starting", " waiting")]
 
 
@@ -45,43 +47,8 @@ def test_nothing_is_wrong_where_all_is_as_it_should_be(judged):
         ({"PrEpPlugins": "prep/ours"}, "problem", "PrEpPlugins", "PrEpPlugins=prep/ours,prep/script"),
         ({"MinJobAge": "10 sec"}, "warning", "MinJobAge", "MinJobAge=300"),
         ({"CompleteWait": "32 sec"}, "warning", "CompleteWait", "CompleteWait=0"),
-        (
-            {"SchedulerParameters": "bf_interval=1"},
-            "warning",
-            "batch_sched_delay",
-            "SchedulerParameters=bf_interval=1,batch_sched_delay=1",
-        ),
-        (
-            {"SchedulerParameters": "Batch_Sched_Delay=20,defer,bf_interval=1"},
-            "warning",
-            "batch_sched_delay",
-            "SchedulerParameters=defer,bf_interval=1,batch_sched_delay=1",
-        ),
-        (
-            {"SchedulerParameters": "bf_interval=1,batch_sched_delay=1,sched_min_interval=2000000"},
-            "warning",
-            "sched_min_interval",
-            "SchedulerParameters=bf_interval=1,batch_sched_delay=1,sched_min_interval=1500000",
-        ),
-        (
-            {"SchedulerParameters": "bf_interval=1,batch_sched_delay=0,sched_interval=-1"},
-            "problem",
-            "sched_interval",
-            "SchedulerParameters=bf_interval=1,batch_sched_delay=0,sched_interval=60",
-        ),
-        (
-            {"SchedulerParameters": "batch_sched_delay=1"},
-            "warning",
-            "bf_interval",
-            "SchedulerParameters=batch_sched_delay=1,bf_interval=2",
-        ),
         ({"SchedulerType": "sched/builtin"}, "warning", "SchedulerType", "SchedulerType=sched/backfill"),
-        (
-            {"PriorityType": "priority/multifactor", "PriorityWeightAge": "1000"},
-            "warning",
-            "PriorityType",
-            "max_yields = 3",
-        ),
+        (BY_AGE | {"PriorityWeightAge": "1000"}, "warning", "PriorityType", "max_yields = 3"),
         ({"SlurmctldHost[0]": "far.invalid(192.0.2.1)"}, "problem", "SlurmctldHost", "ssh 192.0.2.1"),
     ],
 )
@@ -89,6 +56,22 @@ def test_what_is_wrong_is_said_with_the_line_that_mends_it(judged, folder, confi
     found = only(judged(config))
     assert (found.grade, found.subject) == (grade, subject)
     assert " ".join(found.lines) == line.format(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "subject", "mended"),
+    [
+        ("bf_interval=1", "batch_sched_delay", "bf_interval=1,batch_sched_delay=1"),
+        ("Batch_Sched_Delay=20,defer,bf_interval=1", "batch_sched_delay", "defer,bf_interval=1,batch_sched_delay=1"),
+        (f"{QUICK},sched_min_interval=2000000", "sched_min_interval", f"{QUICK},sched_min_interval=1500000"),
+        (f"{QUICK},sched_interval=-1", "sched_interval", f"{QUICK},sched_interval=60"),
+        ("batch_sched_delay=1", "bf_interval", "batch_sched_delay=1,bf_interval=2"),
+    ],
+)
+def test_what_makes_tries_fail_is_said_with_all_options_of_the_scheduler(judged, options, subject, mended):
+    found = only(judged({"SchedulerParameters": options}))
+    assert (found.grade, found.subject) == ("problem" if subject == "sched_interval" else "warning", subject)
+    assert found.lines == (f"SchedulerParameters={mended}",)
 
 
 def test_the_file_of_a_line_is_the_slurm_conf_in_use(judged, folder):
@@ -100,7 +83,7 @@ def test_the_file_of_a_line_is_the_slurm_conf_in_use(judged, folder):
     [
         {"PrologFlags": "Alloc,Contain"},
         {"PrologEpilogTimeout": "(null)"},
-        {"PriorityType": "priority/multifactor", "PriorityWeightAge": "0"},
+        BY_AGE | {"PriorityWeightAge": "0"},
         {"MinJobAge": "0 sec"},
         {"SchedulerParameters": "batch_sched_delay=0,defer,bf_interval=1"},
         {"JobSubmitPlugins": "lua"},
@@ -154,6 +137,10 @@ def test_an_address_is_of_this_host_if_a_socket_can_have_it(host, here):
 # The hooks
 
 
+def configure(folder: Path, socket: str, more: str = "") -> None:
+    (folder / "cosched.conf").write_text(f"socket={socket}\n{waiting(folder)}{more}")
+
+
 def test_a_prolog_that_was_there_before_may_call_ours(judged, folder):
     site = folder / "site-prolog"
     site.write_text(f"#!/bin/sh\n/usr/bin/logger hello\nexec {folder}/prolog\n")
@@ -183,18 +170,8 @@ def test_a_version_with_several_prologs_shows_them_with_numbers(judged, folder):
         (lambda folder: (folder / "cosched-hook").write_bytes(b"\x7fELF"), "cosched-hook", "cc -std=c11"),
         (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAMS[0]), "cosched-hook", "cc -std=c11"),
         (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAMS[1]), "cosched-hook", "cc -std=c11"),
-        (
-            lambda folder: (folder / "cosched.conf").write_text(f"socket=/other\n{waiting(folder)}"),
-            "cosched.conf",
-            "socket={}/hooks.sock",
-        ),
-        (
-            lambda folder: (folder / "cosched.conf").write_text(
-                f"socket={folder}/hooks.sock\n{waiting(folder)}patience=1m"
-            ),
-            "cosched.conf",
-            "patience=10",
-        ),
+        (lambda folder: configure(folder, "/other"), "cosched.conf", "socket={}/hooks.sock"),
+        (lambda folder: configure(folder, f"{folder}/hooks.sock", "patience=1m"), "cosched.conf", "patience=10"),
     ],
 )
 def test_what_is_missing_beside_the_hooks_is_found(judged, folder, change, subject, line):
@@ -287,7 +264,7 @@ def test_hooks_that_others_can_change_are_found_and_not_run(judged, folder, name
 
 
 def test_the_socket_needs_its_folder(judged, folder):
-    (folder / "cosched.conf").write_text(f"socket={folder}/run/hooks.sock\n{waiting(folder)}")
+    configure(folder, f"{folder}/run/hooks.sock")
     found = only(judged(hook_socket="run/hooks.sock"))
     assert found.subject == "hook_socket"
     assert found.lines == (f"install -d -o {ME.name} -m 755 {folder}/run",)

@@ -27,20 +27,9 @@ ODD = Wants(uncounted="its constraint [a|b] is not one list of features with & o
 def job(number: int, count: int, limit: int, submitted: int = 900, **fields: object) -> MachineJob:
     """A queued job of the partition main."""
     waits = MachineJob(
-        str(number),
-        True,
-        False,
-        False,
-        Wants(),
-        count,
-        1000 - number,
-        submitted,
-        limit,
-        None,
-        ("main",),
-        None,
-        frozenset(),
-    )
+        str(number), queued=True, kept_back=False, delayed=False, wants=Wants(), count=count, priority=1000 - number,
+        submitted=submitted, limit=limit, end=None, partitions=("main",), reservation=None, nodes=frozenset(),
+    )  # fmt: skip
     return replace(waits, **fields)  # type: ignore[arg-type]
 
 

@@ -22,11 +22,6 @@ def desk() -> Desk:
     return desk
 
 
-def test_a_job_is_reported_once(desk: Desk) -> None:
-    assert not desk.look(ROW)
-    assert desk.kinds == ["Appeared"]
-
-
 def test_a_job_appears_with_its_partitions_and_is_offered_with_that_in_which_it_was_chosen() -> None:
     desk = Desk()
     desk.look(replace(ROW, partitions="debug,batch"))
@@ -234,13 +229,6 @@ def test_a_note_says_nothing_of_a_job_that_is_known_to_run(desk: Desk) -> None:
     assert desk.requeued(RUNNING) == []
 
 
-def test_a_note_says_nothing_of_a_job_that_slurm_cannot_requeue() -> None:
-    desk = Desk()
-    desk.noted = ("7", 0)
-    assert desk.requeued(replace(RUNNING, can_yield=False)) == []
-    assert desk.kinds == ["Appeared", "Started"]
-
-
 def test_a_job_that_slurm_cannot_requeue_has_started(desk: Desk) -> None:
     desk.book.offered(OFFER)
     desk.kill(OFFER)
@@ -432,13 +420,6 @@ def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
     offered = desk.reports[-1]
     assert isinstance(offered, Offered)
     assert (desk.kinds, offered.named) == (["Appeared", "Relinked", "Offered"], named_mate("eureka", mate="5"))
-
-
-def test_that_a_job_may_start_alone_is_reported_with_its_mate(desk):
-    desk.book.offered(replace(OFFER, comment="cosched:pair=p cosched:or-alone"))
-    submitted, relinked, offered = desk.reports
-    assert submitted.named == named_mate("", "p")
-    assert relinked.named == offered.named == named_mate("", "p", or_alone=True)
 
 
 def test_what_slurm_expects_of_jobs_that_wait(desk: Desk) -> None:

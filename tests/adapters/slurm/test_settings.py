@@ -63,8 +63,3 @@ def test_a_service_whose_folder_is_missing_says_so_in_one_line_and_ends(cosched,
     said = cosched("serve", "--config", "domain.toml", exit_code=2).stderr
     reason = "/nowhere/gates must be a folder in which files can be written: No such file or directory"
     assert said.splitlines()[1:] == [f"cosched: domain.toml:manager.gate_folder: {reason}"]  # after that it starts
-
-
-def test_a_users_own_service_has_no_hooks_and_its_folder_may_have_a_long_path(tmp_path: Path) -> None:
-    folder = tmp_path / ("x" * 104)
-    assert read_settings(folder, {"gates": "gates"}).gates == folder / "gates"
