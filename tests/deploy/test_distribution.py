@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cosched.installation.extras import DISTRIBUTION
 from cosched.version import VERSION
-from tests.deploy import yaml_subset
 from tests.deploy.conftest import TOP, environment, run, the
 from tests.docs.terminals import Block
 from tests.docs.test_pages_run import README, other_ports, ports, terminals, works_as_written  # noqa: F401
@@ -66,7 +66,7 @@ def test_distributions_are_installed_in_one_version() -> None:
 
 
 def test_how_to_cite_it_is_said_of_this_version() -> None:
-    cited = yaml_subset.read(TOP / "CITATION.cff")
+    cited = yaml.load((TOP / "CITATION.cff").read_text(), yaml.BaseLoader)
     assert (cited["version"], cited["license"]) == (VERSION, LICENSE)
     bibtex = re.search(r"```bibtex\n(.*?)```", (TOP / "docs" / "simulator.md").read_text(), re.DOTALL)
     assert bibtex is not None
