@@ -203,10 +203,7 @@ def _cut(time: int, action: str, words: list[str], domains: Mapping[str, Scripte
     if domains[peer].only_jobs:
         raise ValueError(_only_jobs(peer, domains[peer].only_jobs, action))
     end = time + parse_seconds(duration)
-    return [
-        ScriptedEvent(time, Action(action), domain, peer=peer),
-        ScriptedEvent(end, Action.MEND, domain, peer=peer),
-    ]
+    return [ScriptedEvent(time, Action(action), domain, peer=peer), ScriptedEvent(end, Action.MEND, domain, peer=peer)]
 
 
 OF_JOBS = (Action.CANCEL, Action.FAIL, Action.REQUEUE, Action.UNLINK, Action.REPLACE)

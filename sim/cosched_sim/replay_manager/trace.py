@@ -43,10 +43,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     log, kind = settings.log, settings.scheduler.scheduler_kind
     try:
         workload, nodes = read_jobs(
-            log,
-            overrun=log.overrun,
-            has_pairs=log.pairs is not None,
-            reading=reading_of(kind, settings.scheduler),
+            log, overrun=log.overrun, has_pairs=log.pairs is not None, reading=reading_of(kind, settings.scheduler)
         )
         kind.jobs(settings.scheduler, workload, nodes)
         said = kind.written(workload.columns, len(workload))

@@ -26,12 +26,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("allocation", "nodes", "start", "end"), polars.Int64),
         "ended": _TEXT,
     },
-    HOLDS: {
-        "domain": _TEXT,
-        "job_id": _TEXT,
-        **dict.fromkeys(("nodes", "begin", "end"), polars.Int64),
-        "ended": _TEXT,
-    },
+    HOLDS: {"domain": _TEXT, "job_id": _TEXT, **dict.fromkeys(("nodes", "begin", "end"), polars.Int64), "ended": _TEXT},
     YIELDS: {"domain": _TEXT, "time": polars.Int64, "yields": polars.Int64},
 }
 NAMES = ("where", "resource")  # of allocations, if some nodes have names, or all nodes of a job have one

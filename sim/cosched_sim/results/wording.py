@@ -12,12 +12,7 @@ from cosched_sim.workload.traces import REASONS
 
 Summary = Mapping[str, Any]
 
-METRICS = {
-    "wait_s": "wait",
-    "slowdown": "slowdown",
-    "bounded_slowdown": "bounded slowdown",
-    "sync_s": "sync time",
-}
+METRICS = {"wait_s": "wait", "slowdown": "slowdown", "bounded_slowdown": "bounded slowdown", "sync_s": "sync time"}
 GROUPS = ("all", "paired", "unpaired")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 

@@ -22,13 +22,7 @@ DEATHS = 2  # deaths of its worker after which a case is given up
 
 
 def run_cases(
-    cases: Iterable[Case],
-    total: int,
-    folder: Path,
-    workers: Workers,
-    *,
-    resume: bool,
-    tell: Callable[[str], None],
+    cases: Iterable[Case], total: int, folder: Path, workers: Workers, *, resume: bool, tell: Callable[[str], None]
 ) -> Path:
     """Run the cases that have no measures in `folder` yet; return the path of its results.parquet.
 

@@ -108,12 +108,7 @@ class Pairing:
         order = np.argsort(of, kind="stable")
         columns = [
             np.concatenate(parts)[order]
-            for parts in (
-                (its, others, job),
-                (self.row, self.row, row),
-                (other, one, nobody),
-                (others, its, nobody),
-            )
+            for parts in ((its, others, job), (self.row, self.row, row), (other, one, nobody), (others, its, nobody))
         ]
         ends = np.searchsorted(of[order], np.arange(of.max(initial=-1) + 1), "right")
         return [Mates(*parts) for parts in zip(*(np.split(column, ends) for column in columns), strict=True)]

@@ -235,11 +235,7 @@ def test_case_6(replayed, run, lines, end):
 LESS = [Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK]
 ACTIONS = [Action.CANCEL, *LESS, Action.REPLACE]
 
-BATCH = [
-    {"policy": "fcfs"},
-    {"policy": "wfp", "backfill": "easy"},
-    {"policy": "wfp", "backfill": "conservative"},
-]
+BATCH = [{"policy": "fcfs"}, {"policy": "wfp", "backfill": "easy"}, {"policy": "wfp", "backfill": "conservative"}]
 OF_PAPERS = [{"scheduler": "fluid"}, {"scheduler": "molding", "moldable_share": "0.5"}] if PAPERS else []
 KINDS = [*BATCH, *OF_PAPERS]
 

@@ -43,10 +43,7 @@ def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, i
 
 @pytest.mark.parametrize(
     ("schemes", "total"),
-    [
-        (SCHEMES[1], 800),
-        *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in (*SCHEMES, *MEETING)),
-    ],
+    [(SCHEMES[1], 800), *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in (*SCHEMES, *MEETING))],
     ids=str,
 )
 def test_jobs_of_two_real_traces(traces, schemes, total):
@@ -191,10 +188,7 @@ def test_a_service_that_dies_ends_the_replay_with_its_last_words(tmp_path, folde
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [
-        (signal.SIGINT, 130, "cosched: interrupted\n"),
-        pytest.param(signal.SIGTERM, 143, "", marks=pytest.mark.soak),
-    ],
+    [(signal.SIGINT, 130, "cosched: interrupted\n"), pytest.param(signal.SIGTERM, 143, "", marks=pytest.mark.soak)],
 )
 def test_an_interrupt_ends_the_services_too(tmp_path, folder, under_way, number, code, said):
     process, services = under_way

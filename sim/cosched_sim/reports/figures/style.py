@@ -50,12 +50,7 @@ class Look:
         return {"color": self.colour, "linestyle": self.line}
 
 
-STATES = {
-    "running": Look(SKY),
-    "held": Look(VERMILION, "////"),
-    "idle": Look("#FFFFFF"),
-    "down": Look(GREY, "xxxx"),
-}
+STATES = {"running": Look(SKY), "held": Look(VERMILION, "////"), "idle": Look("#FFFFFF"), "down": Look(GREY, "xxxx")}
 """States of nodes."""
 
 SCHEMES = {

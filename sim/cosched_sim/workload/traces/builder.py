@@ -20,17 +20,7 @@ from cosched_sim.workload.traces.runs import chosen
 
 LONGEST_ID = 200
 
-_COLUMNS = (
-    "submit",
-    "run",
-    "wait",
-    "allocated",
-    "requested_procs",
-    "requested_time",
-    "status",
-    "user",
-    "line",
-)
+_COLUMNS = ("submit", "run", "wait", "allocated", "requested_procs", "requested_time", "status", "user", "line")
 
 
 class LogBuilder:
