@@ -23,14 +23,9 @@ use_kernel_cache()
 
 # Imported on first use: reading or writing a trace needs no compiler.
 _HOME = {
-    "Domain": "cosched_sim.settings",
-    "ReplayConfig": "cosched_sim.settings",
-    "Replay": "cosched_sim.api",
-    "replay": "cosched_sim.api",
-    "run": "cosched_sim.api",
-    "Result": "cosched_sim.api",
-    "DomainResult": "cosched_sim.results.result",
-    "ReplayResult": "cosched_sim.results.result",
+    **dict.fromkeys(("Domain", "ReplayConfig"), "cosched_sim.settings"),
+    **dict.fromkeys(("Replay", "Result", "replay", "run"), "cosched_sim.api"),
+    **dict.fromkeys(("DomainResult", "ReplayResult"), "cosched_sim.results.result"),
 }
 
 

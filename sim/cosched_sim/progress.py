@@ -31,13 +31,8 @@ class TimeLine:
         percent = int(100 * share)
         if percent > self._said:
             self._said = percent
-            self._say(f"{percent} %, {self._day(now)}{self._left(share)}")
-
-    def _day(self, now: int) -> str:
-        return f"day {1 + (now - self._first) // DAY:,} of {1 + self._span // DAY:,}"
-
-    def _left(self, share: float) -> str:
-        return f", {time_left((time.monotonic() - self._began) * (1 - share) / share)} left" if share else ""
+            left = f", {time_left((time.monotonic() - self._began) * (1 - share) / share)} left" if share else ""
+            self._say(f"{percent} %, day {1 + (now - self._first) // DAY:,} of {1 + self._span // DAY:,}{left}")
 
 
 def time_left(seconds: float) -> str:

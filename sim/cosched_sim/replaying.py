@@ -118,15 +118,11 @@ class Replay:
                 size,
                 bool(domain.meeting_if_on),
                 paired,
-                self._only_jobs(domain),
+                "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title,
             )
             for domain, workload, size, paired in machines
         }
         return read_script(str(self.config.script), domains)
-
-    def _only_jobs(self, domain: Domain) -> str:
-        """Return why a script can change nothing but the jobs of a domain, if it cannot."""
-        return "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title
 
     def _with_script(self, result: ReplayResult, what_if: WhatIf) -> ReplayResult:
         """Return the result with the script, and say which events have done nothing."""

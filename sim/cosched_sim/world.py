@@ -238,7 +238,8 @@ class World:
                 self._call(domain, change)
             elif isinstance(change, Answer):
                 if type(change.request) is TellMember:
-                    self._acknowledge(domain, change.peer, change.request, change.answer)
+                    name, request = self.domains[domain].name, change.request
+                    self.link.tell(change.peer, Answered(request.caller, request, change.answer, name))
                 else:
                     self._reply = change.answer
             elif isinstance(change, Record):
@@ -281,9 +282,6 @@ class World:
         reply, self._reply = self._reply, outer
         assert reply is not None
         return reply
-
-    def _acknowledge(self, domain: int, peer: Domain, request: TellMember, answer: Reply) -> None:
-        self.link.tell(peer, Answered(request.caller, request, answer, self.domains[domain].name))
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
         """Answer a call from elsewhere."""

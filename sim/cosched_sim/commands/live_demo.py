@@ -134,12 +134,9 @@ def _await_end(clients: list[Client], services: list[LocalProcess]) -> None:
 def _found(folder: Path, pair: str, ids: tuple[str, str], clients: list[Client]) -> PairOfProcesses:
     jobs = [client.job(job) for client, job in zip(clients, ids, strict=True)]
     began = [float((folder / f"{pair}.{name}").read_text()) for name in MACHINES]
-    waited = [
-        began_at - job.submitted_at.timestamp() for job, began_at in zip(jobs, began, strict=True) if job.submitted_at
-    ]
-    return PairOfProcesses(
-        pair, (jobs[0].nodes, jobs[1].nodes), (max(0.0, waited[0]), max(0.0, waited[1])), (began[0], began[1])
-    )
+    both = zip(jobs, began, strict=True)
+    waited = [max(0.0, at - job.submitted_at.timestamp()) for job, at in both if job.submitted_at]
+    return PairOfProcesses(pair, (jobs[0].nodes, jobs[1].nodes), (waited[0], waited[1]), (began[0], began[1]))
 
 
 def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:

@@ -23,28 +23,27 @@ FORMATS = ("swf", "accounting", "sacct", "csv")
 MOST = 10**9  # nodes
 
 
-def _parsed(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """Return the callback of an option whose text is parsed so; a ValueError names the option."""
+def _parsed(parse: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return the callback of an option whose value is parsed so; InputError names the option."""
 
-    def callback(_context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    def callback(_context: click.Context, option: click.Parameter, given: Any) -> Any:
         try:
-            return None if text is None else parse(text)
+            return None if given is None else parse(given)
         except ValueError as error:
             raise InputError(option.opts[0], None, str(error)) from None
 
     return callback
 
 
-def _limits(_context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
-    try:
-        return parse_partition_limit(",".join(texts)) if texts else {}
-    except ValueError as error:
-        raise InputError(option.opts[0], None, str(error)) from None
+@_parsed
+def _limits(texts: tuple[str, ...]) -> dict[str, int]:
+    return parse_partition_limit(",".join(texts)) if texts else {}
 
 
-def _count(_context: click.Context, option: click.Parameter, number: int | None) -> int | None:
-    if number is not None and not 1 <= number <= MOST:
-        raise InputError(option.opts[0], None, f"{number} is not from 1 to {MOST}")
+@_parsed
+def _count(number: int) -> int:
+    if not 1 <= number <= MOST:
+        raise ValueError(f"{number} is not from 1 to {MOST}")
     return number
 
 

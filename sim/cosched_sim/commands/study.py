@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
+from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import COMMAND, progress, say, show
 from cosched.installation.extras import SIMULATOR, need
 from cosched.words.errors import InputError
-from cosched_sim.commands.sweep import worker_options, workers_of
+from cosched_sim.commands.sweep import interruptible, worker_options, workers_of
 from cosched_sim.flags import parse_domain
 from cosched_sim.studies.loading import names, study_called, unknown
 from cosched_sim.studies.study import Study
@@ -137,23 +136,13 @@ def _carry_out(study: Study, folder: Path, command: str, given: dict[str, Any]) 
     workers, dask, resume = (given.pop(name) for name in ("workers", "dask", "resume"))
     given |= {name: _log(f"--{name}", given[name]) for name in LOGS if given.get(name)}
     with progress("reading ...") as doing:
-        with _interruptible(folder), workers_of(workers, dask, doing) as hands:
+        with interruptible(folder), workers_of(workers, dask, doing) as hands:
             carry_out(study, {**given, "command": command}, folder, hands, Told(doing.say, doing.step), resume=resume)
         doing.step("drawing tables and figures ...")
         report = rebuild(folder)
     show(*report.summary(folder))
     if report.failed:
         raise Failure(f"{report.failed:,} cases failed; {folder / 'results.parquet'} says why", FAILED)
-
-
-@contextlib.contextmanager
-def _interruptible(folder: Path) -> Iterator[None]:
-    """Say how an interrupted study continues."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        reason = f"interrupted; finished cases are in {folder}, and --resume continues"
-        raise Failure(reason, INTERRUPTED) from None
 
 
 def _log(option: str, said: Any) -> Any:

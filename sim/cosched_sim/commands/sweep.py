@@ -92,7 +92,10 @@ def sweep(
 
             swept = carry_out(planned, folder, hands, ctx.meta[COMMAND], resume=resume, tell=doing.step)
             if out is not None and not no_report:
-                _report(swept, folder, doing)
+                doing.step("drawing the report ...")
+                from cosched_sim.reports.of_sweep import write_report
+
+                write_report(swept, folder)
     _tell(swept, planned, as_json)
     _tell_failed(swept, len(planned))
 
@@ -137,17 +140,17 @@ def _folder(out: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="cosched-sweep-") as name:
             yield Path(name)
         return
-    try:
+    with interruptible(out):
         yield Path(out)
+
+
+@contextlib.contextmanager
+def interruptible(folder: str | Path) -> Iterator[None]:
+    """Say how what is interrupted in the block continues."""
+    try:
+        yield
     except KeyboardInterrupt:
-        raise Failure(f"interrupted; finished cases are in {out}, and --resume continues", INTERRUPTED) from None
-
-
-def _report(swept: Swept, folder: Path, doing: Progress) -> None:
-    doing.step("drawing the report ...")
-    from cosched_sim.reports.of_sweep import write_report
-
-    write_report(swept, folder)
+        raise Failure(f"interrupted; finished cases are in {folder}, and --resume continues", INTERRUPTED) from None
 
 
 def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -55,15 +56,10 @@ class LocalProcess:
         end = time.monotonic() + START_PATIENCE
         while time.monotonic() < end:
             self.check()
-            client = Client(self.server, timeout=2.0)
-            try:
+            with Client(self.server, timeout=2.0) as client, contextlib.suppress(Unreachable):
                 client.domain()
-            except Unreachable:
-                client.close()
-                time.sleep(0.05)
-            else:
-                client.close()
                 return Client(self.server)
+            time.sleep(0.05)
         raise ServiceDiedError(f"{self.folder.name}: does not serve after {START_PATIENCE:.0f} s")
 
     def check(self) -> None:

@@ -96,18 +96,10 @@ def _tiles(run: Run) -> Iterator[Tile]:
         yield Tile(f"{lost / 3600:,.0f}", "lost node-hours", _each(run, lambda said: percent(said["held_share"], 2)))
     else:
         yield _mean_tile(run, "all", "slowdown", "mean slowdown", number)
-    used, there = (sum(figure(domain) for domain in run.domains) for figure in (_used, _there))
+    there = [float(domain.nodes * domain.summary["makespan_s"]) for domain in run.domains]  # node-seconds
+    used = sum(of * domain.summary["utilisation"] for domain, of in zip(run.domains, there, strict=True))
     each = _each(run, lambda said: percent(said["utilisation"])) if len(run.domains) > 1 else ""
-    yield Tile(percent(used / there if there else 0.0), "utilisation", each)
-
-
-def _used(domain: RunDomain) -> float:
-    return float(domain.summary["utilisation"] * _there(domain))
-
-
-def _there(domain: RunDomain) -> float:
-    """Return the node-seconds that the machine offered."""
-    return float(domain.nodes * domain.summary["makespan_s"])
+    yield Tile(percent(used / sum(there) if sum(there) else 0.0), "utilisation", each)
 
 
 def _mean_tile(run: Run, group: str, metric: str, label: str, form: Callable[[float | None], str]) -> Tile:

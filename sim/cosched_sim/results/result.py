@@ -19,7 +19,7 @@ from cosched_sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched_sim.results import metrics
 from cosched_sim.results.columns import Known, Table, frame_of
 from cosched_sim.workload.allocations import AllocationEnd, Allocations, no_allocations
-from cosched_sim.workload.jobs import UNKNOWN, Ints, JobIds, Workload
+from cosched_sim.workload.jobs import UNKNOWN, Ints, JobIds, Workload, node_seconds
 from cosched_sim.workload.pairing import TOGETHER, Pairing
 
 if TYPE_CHECKING:
@@ -163,8 +163,8 @@ class DomainResult:
         """Return the node-seconds of running jobs."""
         had = self.allocations
         if had is not None:
-            return _node_seconds(had.nodes, had.end - had.start)
-        return _node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
+            return node_seconds(had.nodes, had.end - had.start)
+        return node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
 
     def _offered_load(self) -> float | None:
         """Return the work in node-seconds, divided by the machine's between the first and the last submission.
@@ -174,7 +174,7 @@ class DomainResult:
         if "run" in self.settings.scheduler_kind.implied:
             return None
         span = int(self.workload.submit.max() - self.workload.submit.min())
-        return _node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
+        return node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
 
     def _group(self, chosen: Any) -> dict[str, Any]:
         work, jobs = self.workload, self.jobs
@@ -352,15 +352,6 @@ def _states(state: Ints, start: Ints) -> list[str]:
     not_ended = np.where(start == UNKNOWN, len(JobState), len(JobState) + 1)
     told: list[str] = _STATES[np.where(_IS_TOLD[state], state, not_ended)].tolist()
     return told
-
-
-def _node_seconds(nodes: Ints, seconds: Ints) -> int:
-    """Return the sum of nodes x seconds, in Python integers if 64 bits might not suffice."""
-    if nodes.size == 0:
-        return 0
-    if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
-        return int(nodes @ seconds)
-    return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
 
 
 def _names(kind: type[IntEnum], numbers: Ints) -> list[str]:

@@ -37,7 +37,10 @@ class Case:
 
     def measures(self) -> Row:
         """Replay it: every number of the summary() but the timing, by its dotted path without "domains."."""
-        return dict(_measures(_replayed(self.settings)))
+        from cosched_sim.configuration import replay_config
+        from cosched_sim.replaying import run
+
+        return dict(_measures(run(replay_config("case", dict(self.settings)))))
 
 
 def run_case(case: Case) -> Row:
@@ -73,13 +76,6 @@ def reason(error: BaseException) -> str:
     if not isinstance(error, InputError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text[:LONGEST_ERROR]
-
-
-def _replayed(settings: Mapping[str, Any]) -> ReplayResult:
-    from cosched_sim.configuration import replay_config
-    from cosched_sim.replaying import run
-
-    return run(replay_config("case", dict(settings)))
 
 
 def _measures(result: ReplayResult) -> Iterator[tuple[str, int | float | None]]:

@@ -132,15 +132,8 @@ def _values(settings: Sequence[str], keys: Mapping[str, Kind], form: str) -> dic
 
 
 Kind = Callable[[str], int | float | Fraction]
-KEYS: dict[str, Kind] = {
-    "jobs": int,
-    "days": float,
-    "utilisation": float,
-    "seed": int,
-    **dict.fromkeys(VARIANTS, float),
-}
+KEYS: dict[str, Kind] = {"jobs": int, "seed": int, **dict.fromkeys(("days", "utilisation", *VARIANTS), float)}
 OF_APPLICATIONS: dict[str, Kind] = {"jobs": int, "beta": Fraction, "ge_p4": int, "seed": int}
-
 OF_FITTED: dict[str, Kind] = {"jobs": int, "nodes": int, "load": Fraction, "seed": int}
 
 

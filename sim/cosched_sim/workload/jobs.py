@@ -18,6 +18,15 @@ JobIds = NDArray[np.int64] | NDArray[np.str_]
 LEAST = "min"  # the column of the fewest nodes (in a TraceLog processors) that a job runs on
 
 
+def node_seconds(nodes: Ints, seconds: Ints) -> int:
+    """Return the exact sum of nodes x seconds, in Python integers if 64 bits might not suffice."""
+    if nodes.size == 0:
+        return 0
+    if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
+        return int(nodes @ seconds)
+    return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class TraceLog:
     """A job log as read: one row a job in file order, times in seconds, `UNKNOWN` where the log says nothing.

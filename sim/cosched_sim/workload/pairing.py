@@ -273,16 +273,12 @@ def _nearest(workloads: Sequence[Workload], takers: Ints, limit_s: int) -> Pairi
     """Let the `takers` (rows of the first), in this order, each take the nearest free job in every other domain."""
     members: dict[int, list[tuple[int, int]]] = {}
     for domain, other in enumerate(workloads[1:], 1):
-        for taker, job in _taken(workloads[0], other, takers, limit_s):
-            members.setdefault(taker, [(0, taker)]).append((domain, job))
+        free = _Free(other)
+        for taker in takers.tolist():
+            job = free.take_nearest(int(workloads[0].submit[taker]), limit_s)
+            if job is not None:
+                members.setdefault(taker, [(0, taker)]).append((domain, job))
     return paired([Group(row, tuple(members[taker])) for row, taker in enumerate(sorted(members), 1)])
-
-
-def _taken(first: Workload, second: Workload, takers: Ints, limit_s: int) -> list[tuple[int, int]]:
-    """Return which of the `takers` takes which job of `second`."""
-    free = _Free(second)
-    taken = ((taker, free.take_nearest(int(first.submit[taker]), limit_s)) for taker in takers.tolist())
-    return [(taker, job) for taker, job in taken if job is not None]
 
 
 class _Free:

@@ -145,7 +145,8 @@ def _draw_bars(
 ) -> None:
     for at, (name, values) in enumerate(series.items()):
         there = [(panel.place(g, at), value) for g, value in enumerate(values) if value is not None]
-        places, means, halves = _columns(there)
+        places, means = [place for place, _ in there], [value.mean for _, value in there]
+        halves = [math.nan if value.half is None else value.half for _, value in there]  # NaN draws nothing
         below = halves if negative else [min(half, abs(mean)) for mean, half in zip(means, halves, strict=True)]
         axes.bar(places, means, WIDTH / len(series), yerr=(below, halves), error_kw=INTERVALS, **panel.look(name).bar)
     for stated in paper:
@@ -167,16 +168,6 @@ def _draw_stated(axes: Axes, panel: Panel, stated: Stated) -> None:
         axes.vlines(place, low, high, colors=INK, linestyles=":", linewidth=1.2, zorder=4)
     else:
         axes.plot([place], there, color=INK, marker="^" if high is None else "v", markersize=3.5, linestyle="none")
-
-
-def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], list[float], list[float]]:
-    """Return places, means and half-widths; a missing half-width is NaN, which draws nothing."""
-    places = [place for place, _ in values]
-    return (
-        places,
-        [value.mean for _, value in values],
-        [math.nan if value.half is None else value.half for _, value in values],
-    )
 
 
 def _limit(axes: Axes, drawn: Sequence[Values], paper: Sequence[Stated]) -> None:

@@ -81,13 +81,8 @@ def _ids(ids: polars.Series) -> Any:
 def _pack(values: NDArray[Any]) -> dict[str, str]:
     """Pack a column of whole numbers as base64 of little-endian values of the narrowest type that holds them."""
     least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    kind = next(kind for kind in TYPES if kind == "f8" or _holds(kind, least, most))
+    kind = next(kind for kind in TYPES if kind == "f8" or np.iinfo(kind).min <= least <= most <= np.iinfo(kind).max)
     return {kind: base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()}
-
-
-def _holds(kind: str, least: int, most: int) -> bool:
-    limits = np.iinfo(kind)
-    return bool(limits.min <= least and most <= limits.max)
 
 
 def _html(run: Run) -> str:

@@ -29,7 +29,6 @@ MOST_OUTLINED = 400  # pieces of jobs
 
 IDLE = {False: "idle", True: "idle, or out of service"}
 
-NAME, TITLE = "gantt", "Gantt chart"
 CAPTION = (
     "Every job as an area of nodes and time. The scheduler counts nodes and does not name them: for this picture they "
     "are given out lowest first, in one piece where there is room."
@@ -39,8 +38,8 @@ CAPTION = (
 def still(run: Run, layouts: Sequence[Layout]) -> Figure:
     """Return the picture; its table has a row for each rectangle (job_id, state, first_node, nodes, begin, end)."""
     tables = [_table(*both) for both in zip(run.domains, layouts, strict=True)]
-    height = 0.6 + 2.4 * len(run.domains)
-    return Figure(NAME, TITLE, CAPTION, polars.concat(tables), partial(_draw, run, layouts), (8.0, height))
+    size = 8.0, 0.6 + 2.4 * len(run.domains)
+    return Figure("gantt", "Gantt chart", CAPTION, polars.concat(tables), partial(_draw, run, layouts), size)
 
 
 def _table(domain: RunDomain, layout: Layout) -> polars.DataFrame:

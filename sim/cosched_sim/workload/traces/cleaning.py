@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -56,11 +55,11 @@ def clean(
         fits = (job_nodes > 0) & (job_nodes <= nodes)
         job_nodes[fits] = sizes(job_nodes[fits])
         faults["larger_than_machine"] |= job_nodes > nodes
-    left_out = _by_first_reason(log, faults)
-    if left_out.kept.size == 0:
-        counts = ", ".join(f"{REASONS[reason]} ({n})" for reason, n in left_out.counts.items())
+    kept, rejected, lines = _by_first_reason(log, faults)
+    if kept.size == 0:
+        counts = ", ".join(f"{REASONS[reason]} ({n})" for reason, n in rejected.items())
         raise InputError(log.source, None, f"no job is left: {counts}")
-    rows = left_out.kept[np.argsort(log.submit[left_out.kept], kind="stable")]
+    rows = kept[np.argsort(log.submit[kept], kind="stable")]
     run, requested = _times(log.run[rows], log.requested_time[rows], overrun)
     return Workload(
         source=log.source,
@@ -69,9 +68,9 @@ def clean(
         run=run,
         nodes=job_nodes[rows],
         requested=requested,
-        rejected=left_out.counts,
-        left_out_ids=_ids_left_out(log.job_id, left_out.kept),
-        first_rejected_line=left_out.lines,
+        rejected=rejected,
+        left_out_ids=_ids_left_out(log.job_id, kept),
+        first_rejected_line=lines,
         stated_nodes=_nodes_of_processors(log) if procs_per_node == 1 else None,
         columns=taken(columns, rows),
         remarks=tuple(f"{log.source}: {remark}" for remark in log.remarks),
@@ -156,15 +155,8 @@ def _repeated(ids: NDArray[Any]) -> Bools:
     return repeated
 
 
-@dataclass(frozen=True, slots=True)
-class _LeftOut:
-    kept: Ints
-    """Row numbers of the jobs that stay."""
-    counts: dict[str, int]
-    lines: dict[str, int]
-
-
-def _by_first_reason(log: TraceLog, faults: dict[str, Bools]) -> _LeftOut:
+def _by_first_reason(log: TraceLog, faults: dict[str, Bools]) -> tuple[Ints, dict[str, int], dict[str, int]]:
+    """Return the rows of the jobs that stay, and by reason how many others there are, and the line of the first."""
     stays = np.ones(len(log), dtype=np.bool_)
     counts, lines = {}, {}
     for reason, fault in faults.items():
@@ -173,7 +165,7 @@ def _by_first_reason(log: TraceLog, faults: dict[str, Bools]) -> _LeftOut:
             counts[reason] = int(rows.size)
             lines[reason] = int(log.line[rows[0]])
             stays[rows] = False
-    return _LeftOut(np.flatnonzero(stays), counts, lines)
+    return np.flatnonzero(stays), counts, lines
 
 
 def _times(run: Ints, requested: Ints, overrun: Overrun) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from cosched_sim.workload.columns import taken
-from cosched_sim.workload.jobs import Ints, TraceLog, Workload
+from cosched_sim.workload.jobs import Ints, TraceLog, Workload, node_seconds
 from cosched_sim.workload.traces.values import LIMIT
 
 Jobs = TypeVar("Jobs", bound=TraceLog | Workload)
@@ -96,14 +96,7 @@ def _offered(workload: Workload, nodes: int) -> Fraction:
     span = int(workload.submit.max()) - int(workload.submit.min())
     if span == 0:
         raise ValueError("all jobs are submitted at the same time, so there is no offered load")
-    return Fraction(_work(workload.run, workload.nodes), nodes * span)
-
-
-def _work(run: Ints, nodes: Ints) -> int:
-    """Return the exact sum of run * nodes."""
-    if float(run.max()) * float(nodes.max()) * len(run) < 2**62:
-        return int(run @ nodes)
-    return sum(r * n for r, n in zip(run.tolist(), nodes.tolist(), strict=True))
+    return Fraction(node_seconds(workload.nodes, workload.run), nodes * span)
 
 
 def _times_ratio(values: Ints, ratio: Fraction) -> Ints:

@@ -54,19 +54,16 @@ def read_table(
     size = next((name for name in SIZES if name in index), "nodes")
     there = [column for column in more if column.name in index]
     builder = LogBuilder(notes, options, there)
+    named_by = "the option columns names" if options.columns else "the first line names"
     for line, cells in rows:
         try:
             if len(cells) != len(names):
-                raise InputError(source, line, f"{count(len(cells), 'column')}, but {_names_of(options)} {len(names)}")
+                raise InputError(source, line, f"{count(len(cells), 'column')}, but {named_by} {len(names)}")
             row = _Row(source, line, {**(implied or {}), **{name: cells[i].strip() for name, i in index.items()}})
             _add(builder, row, size, there)
         except InputError as error:
             notes.bad(error)
     return builder.build({"Unit": "nodes" if size == "nodes" else "processors"})
-
-
-def _names_of(options: LogOptions) -> str:
-    return "the option columns names" if options.columns else "the first line names"
 
 
 def _add(builder: LogBuilder, row: _Row, size: str, more: Sequence[Column]) -> None:
