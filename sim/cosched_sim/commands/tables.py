@@ -11,17 +11,8 @@ from rich.text import Text
 
 from cosched.schedulers.loading import kind_told_by
 from cosched.words.quantities import count, duration, durations, number, numbers, percent, plus, whole
-from cosched_sim.results.wording import (
-    GROUPS,
-    STATISTICS,
-    Summary,
-    groups_line,
-    heading,
-    lost_line,
-    metrics_of,
-    pairs_line,
-    rejected_line,
-)
+from cosched_sim.results import wording
+from cosched_sim.results.wording import GROUPS, Summary, metrics_of
 
 COMPARED = (
     "\nschemes",
@@ -69,16 +60,16 @@ def replay_tables(summary: Summary) -> list[RenderableType]:
     domains = summary["domains"]
     parts = [_federation_table(domains), ""] if len(domains) > MOST_ONE_BY_ONE else _one_by_one(domains)
     if "groups" not in summary:
-        return [*parts, pairs_line(summary["pairs"])]
-    pairs = [pairs_line(summary["pairs"])] if summary["pairs"]["pairs"] else []
-    return [*parts, *pairs, groups_line(summary["groups"])]
+        return [*parts, wording.pairs_line(summary["pairs"])]
+    pairs = [wording.pairs_line(summary["pairs"])] if summary["pairs"]["pairs"] else []
+    return [*parts, *pairs, wording.groups_line(summary["groups"])]
 
 
 def _one_by_one(domains: Mapping[str, Summary]) -> list[RenderableType]:
     """Return a heading, a table and some lines for each domain."""
     parts: list[RenderableType] = []
     for name, domain in domains.items():
-        title = Text(heading(name, domain), style="bold")
+        title = Text(wording.heading(name, domain), style="bold")
         parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
     return parts
 
@@ -138,7 +129,7 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     left_out = f" of {found['jobs_in_file']:,} in the file" if found["rejected"] else ""
     yield "jobs", f"{found['jobs']:,}{left_out}"
     if found["rejected"]:
-        yield "left out", rejected_line(found["rejected"])
+        yield "left out", wording.rejected_line(found["rejected"])
     if found["users"]:
         yield "users", f"{found['users']:,}"
     since = f"; time 0 is {found['start']}" if found["start"] else ""
@@ -175,17 +166,17 @@ def _jobs_lines(domain: Summary) -> Iterator[str]:
     paired = domain["paired"]["jobs"]
     yield f"{count(domain['jobs'], 'job')}{f', {paired:,} of them paired' if paired else ''}"
     if domain["rejected"]:
-        yield f"left out: {rejected_line(domain['rejected'])}"
+        yield f"left out: {wording.rejected_line(domain['rejected'])}"
 
 
 def _domain_table(domain: Summary) -> Table:
-    table = new_table("", "", *STATISTICS, left=2)
+    table = new_table("", "", *wording.STATISTICS, left=2)
     groups = [group for group in GROUPS if domain[group]["jobs"]] if domain["paired"]["jobs"] else GROUPS[:1]
     for metric, title in metrics_of(domain).items():
         form = duration if metric.endswith("_s") else number
         for group in [group for group in groups if metric != "sync_s" or group == "paired"]:
             values = domain[group][metric]
-            table.add_row(title, group, *(form(values[statistic]) for statistic in STATISTICS))
+            table.add_row(title, group, *(form(values[statistic]) for statistic in wording.STATISTICS))
             title = ""
     return table
 
@@ -197,7 +188,7 @@ def _domain_lines(domain: Summary) -> Iterator[str]:
     if (line := kind_told_by(domain).line(domain)) is not None:
         yield line
     if "failed" in domain:
-        yield lost_line(domain)
+        yield wording.lost_line(domain)
     if domain["paired"]["jobs"] and domain["scheme"] != "off":
         yield (
             f"lost to holds: {_node_hours(domain)} node-hours ({percent(domain['held_share'], 2)}); "

@@ -8,26 +8,13 @@ from typing import Any
 
 from cosched.schedulers.loading import kind_told_by
 from cosched.words.quantities import count, duration, number, percent
+from cosched_sim.reports.figures import replay_figures
 from cosched_sim.reports.figures.figure import Figure
-from cosched_sim.reports.figures.replay_figures import (
-    coscheduling_figures,
-    job_figures,
-    machine_figures,
-    workload_figures,
-)
 from cosched_sim.reports.gantt.chart import gantt_chart
 from cosched_sim.reports.page import Page, Section, Table, Tile, write_page
 from cosched_sim.reports.run import Run, RunDomain, read_run
-from cosched_sim.results.wording import (
-    GROUPS,
-    STATISTICS,
-    event_words,
-    heading,
-    lost_line,
-    metrics_of,
-    pairs_line,
-    warnings,
-)
+from cosched_sim.results import wording
+from cosched_sim.results.wording import GROUPS, metrics_of
 from cosched_sim.workload.traces import REASONS
 
 WAITS = (
@@ -37,10 +24,10 @@ WAITS = (
 )
 
 FIGURES: dict[str, Callable[[Run], list[Figure]]] = {
-    "The machines over time": machine_figures,
-    "Waits and slowdowns": job_figures,
-    "Pairs, holds and yields": coscheduling_figures,
-    "What was asked for": workload_figures,
+    "The machines over time": replay_figures.machine_figures,
+    "Waits and slowdowns": replay_figures.job_figures,
+    "Pairs, holds and yields": replay_figures.coscheduling_figures,
+    "What was asked for": replay_figures.workload_figures,
 }
 
 
@@ -56,7 +43,7 @@ def replay_page(run: Run) -> Page:
     subtitle = f"{count(jobs, 'job')} in {duration(run.last - run.first)}"
     return Page(
         title=f"Replay of {in_words(names)}",
-        subtitle=f"{subtitle}; {pairs_line(run.summary['pairs'])}" if run.paired else subtitle,
+        subtitle=f"{subtitle}; {wording.pairs_line(run.summary['pairs'])}" if run.paired else subtitle,
         command=run.summary["command"],
         version=run.summary["version"],
         facts=list(_facts(run)),
@@ -71,11 +58,11 @@ def in_words(names: Sequence[str]) -> str:
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
-    yield from (("Attention", warning) for warning in warnings(run.summary))
+    yield from (("Attention", warning) for warning in wording.warnings(run.summary))
     for domain in run.domains:
         said = domain.summary
         paired = f", {said['paired']['jobs']:,} of them paired" if said["paired"]["jobs"] else ""
-        machine = heading(domain.name, said).partition(": ")[2]
+        machine = wording.heading(domain.name, said).partition(": ")[2]
         line = kind_told_by(said).line(said)
         more = "" if line is None else f"; {line}"
         yield domain.name, f"{machine}; {count(said['jobs'], 'job')}{paired}{more}"
@@ -131,8 +118,9 @@ def _sections(run: Run) -> Iterator[Section]:
 
 def _script(run: Run) -> Section:
     """Return the section on the what-if events of the replay."""
-    rows = [[duration(event["time_s"]), event_words(event)] for event in run.summary["script"]]
-    lost = [f"{domain.name}: {lost_line(domain.summary)}." for domain in run.domains if "failed" in domain.summary]
+    rows = [[duration(event["time_s"]), wording.event_words(event)] for event in run.summary["script"]]
+    ended = [domain for domain in run.domains if "failed" in domain.summary]
+    lost = [f"{domain.name}: {wording.lost_line(domain.summary)}." for domain in ended]
     return Section("What if", " ".join(lost), tables=[Table("Events of the script", "", ["time", "event"], rows)])
 
 
@@ -172,10 +160,10 @@ def _metrics_table(domain: RunDomain) -> Table:
         form = duration if metric.endswith("_s") else number
         for group in (group for group in groups if metric != "sync_s" or group == "paired"):
             values = said[group][metric]
-            rows.append([f"{title}, {group}", *(form(values[statistic]) or "–" for statistic in STATISTICS)])
+            rows.append([f"{title}, {group}", *(form(values[statistic]) or "–" for statistic in wording.STATISTICS)])
     jobs = ", ".join(f"{count(said[group]['jobs'], 'job')} {group}" for group in groups[1:])
     caption = f"{count(said['jobs'], 'job')}{f': {jobs}' if jobs else ''}."
-    return Table(f"Jobs of {domain.name}", caption, ["", *STATISTICS], rows)
+    return Table(f"Jobs of {domain.name}", caption, ["", *wording.STATISTICS], rows)
 
 
 def _left_out(run: Run) -> Section:

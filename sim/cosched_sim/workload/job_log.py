@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
@@ -34,18 +36,15 @@ def _trace(value: str | Path | Workload) -> str | Path | Workload:
     return value
 
 
-def _columns(value: object) -> object:
-    return parse_columns(value) if isinstance(value, str) else value
-
-
-def _partition_limit(value: object) -> object:
-    return parse_partition_limit(value) if isinstance(value, str) else value
+def _parsed(parse: Callable[[str], Any]) -> BeforeValidator:
+    """Return what parses a value that is given as text."""
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
 
 
 Trace = Annotated[str | Path | Workload, AfterValidator(_trace)]
 Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
-ColumnNames = Annotated[tuple[str, ...], BeforeValidator(_columns)]
-PartitionLimit = Annotated[dict[str, Annotated[Seconds, Field(gt=0)]], BeforeValidator(_partition_limit)]
+ColumnNames = Annotated[tuple[str, ...], _parsed(parse_columns)]
+PartitionLimit = Annotated[dict[str, Annotated[Seconds, Field(gt=0)]], _parsed(parse_partition_limit)]
 TimeZone = Annotated[str, AfterValidator(check_timezone)]
 Overrun = Literal["extend", "kill"]
 
@@ -115,7 +114,8 @@ def read_jobs(
     else:
         log = _read(job_log, seed, reading)
         nodes = reading.size or _nodes(job_log, log, partitions)
-        kept = _cut(job_log, log)
+        with _blaming(job_log, "cut"):
+            kept = log if job_log.cut is None else traces.cut(log, *job_log.cut)
         sizes = partitions.round_up if partitions else None
         workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, reading.complete)
         if len(kept) < len(log) and has_pairs:
@@ -141,34 +141,27 @@ def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None)
     return nodes
 
 
-def _cut(job_log: JobLog, log: TraceLog) -> TraceLog:
-    if job_log.cut is None:
-        return log
+@contextmanager
+def _blaming(job_log: JobLog, key: str) -> Iterator[None]:
+    """Have a ValueError of the block name this key."""
     try:
-        return traces.cut(log, *job_log.cut)
+        yield
     except ValueError as error:
-        raise InputError(f"--domain {job_log.name}", "cut", str(error)) from None
+        raise InputError(f"--domain {job_log.name}", key, str(error)) from None
 
 
 def _shaped(job_log: JobLog, workload: Workload, nodes: int) -> Workload:
     """Change arrivals and requested times as configured."""
-    try:
-        if job_log.load is not None:
+    if job_log.load is not None:
+        with _blaming(job_log, "load"):
             workload = traces.scale_to_load(workload, nodes, job_log.load)
-        if job_log.scale is not None:
+    if job_log.scale is not None:
+        with _blaming(job_log, "scale"):
             workload = traces.scale(workload, job_log.scale)
-    except ValueError as error:
-        raise InputError(f"--domain {job_log.name}", "load" if job_log.load else "scale", str(error)) from None
-    workload = _moved(job_log, workload)
+    if job_log.shift is not None:
+        with _blaming(job_log, "shift"):
+            workload = traces.shift(workload, job_log.shift)
+    if job_log.start is not None:
+        with _blaming(job_log, "start"):
+            workload = traces.shift(workload, job_log.start - int(workload.submit.min()))
     return workload if job_log.estimates == 1 else traces.with_estimates(workload, job_log.estimates)
-
-
-def _moved(job_log: JobLog, workload: Workload) -> Workload:
-    if job_log.shift is None and job_log.start is None:
-        return workload
-    seconds = job_log.shift if job_log.start is None else job_log.start - int(workload.submit.min())
-    try:
-        return traces.shift(workload, seconds or 0)
-    except ValueError as error:
-        key = "shift" if job_log.start is None else "start"
-        raise InputError(f"--domain {job_log.name}", key, str(error)) from None

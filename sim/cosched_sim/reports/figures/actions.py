@@ -9,28 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
+from cosched_sim.reports.figures import panels, series
 from cosched_sim.reports.figures.figure import Figure
-from cosched_sim.reports.figures.panels import (
-    empty,
-    from_zero,
-    legend,
-    patch,
-    right_axis,
-    stacked,
-    stacked_size,
-    time_axis,
-)
-from cosched_sim.reports.figures.series import (
-    BARS,
-    Ints,
-    bin_edges,
-    bin_width,
-    column,
-    counts,
-    edges_table,
-    held,
-    width_words,
-)
+from cosched_sim.reports.figures.panels import time_axis
+from cosched_sim.reports.figures.series import Ints, column, counts, edges_table
 from cosched_sim.reports.figures.style import BLUE, ORANGE, STATES, VERMILION, Look, TimeAxis
 from cosched_sim.reports.run import Run, RunDomain
 
@@ -48,8 +30,7 @@ def recorded(run: Run) -> bool:
 
 def actions_figure(run: Run) -> Figure:
     """Show holds, forced releases and yields on each domain; for runs that recorded them."""
-    axis = time_axis(run)
-    edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
+    edges, every = series.bars_of(time_axis(run))
     tables = [_actions(domain, edges) for domain in run.domains]
     return Figure(
         "holds-and-yields",
@@ -58,14 +39,13 @@ def actions_figure(run: Run) -> Figure:
         "release timer (a forced release), or gave its turn up (a yield).",
         polars.concat(tables),
         partial(_draw_actions, run, tables, edges, every),
-        stacked_size(run),
+        panels.stacked_size(run),
     )
 
 
 def held_figure(run: Run) -> Figure:
     """Show the held node-hours on each domain; for runs that recorded holds."""
-    axis = time_axis(run)
-    edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
+    edges, every = series.bars_of(time_axis(run))
     tables = [_held(domain, edges) for domain in run.domains]
     return Figure(
         "held-node-hours",
@@ -74,7 +54,7 @@ def held_figure(run: Run) -> Figure:
         "share of what the whole machine has in that time.",
         polars.concat(tables),
         partial(_draw_held, run, tables, edges, every),
-        stacked_size(run),
+        panels.stacked_size(run),
     )
 
 
@@ -92,22 +72,22 @@ def _actions(domain: RunDomain, edges: Ints) -> polars.DataFrame:
 
 def _held(domain: RunDomain, edges: Ints) -> polars.DataFrame:
     hours = (edges[1:] - edges[:-1]) / 3600
-    means = held(domain).means(edges)
+    means = series.held(domain).means(edges)
     return edges_table(domain.name, edges, {"held_node_hours": means * hours, "held_share": means / domain.nodes})
 
 
 def _draw_actions(run: Run, tables: list[polars.DataFrame], edges: Ints, every: str, canvas: Canvas) -> None:
     axis = time_axis(run)
-    for (_, axes), table in zip(stacked(canvas, run), tables, strict=True):
+    for (_, axes), table in zip(panels.stacked(canvas, run), tables, strict=True):
         for place, (name, (look, _)) in enumerate(_ACTIONS.items()):
             _draw_bars(
                 axes, axis, edges, table[name], look, (place + 0.5) / (len(_ACTIONS) + 1), 1 / (len(_ACTIONS) + 1)
             )
-        from_zero(axes, max(int(table[name].to_numpy().max()) for name in _ACTIONS))
+        panels.from_zero(axes, max(int(table[name].to_numpy().max()) for name in _ACTIONS))
         axes.set_ylabel(f"per {every}")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.label(axes, int(edges[0]), int(edges[-1]))
-    legend(canvas, *(patch(look, label) for look, label in _ACTIONS.values()))
+    panels.legend(canvas, *(panels.patch(look, label) for look, label in _ACTIONS.values()))
 
 
 def _draw_bars(
@@ -120,14 +100,14 @@ def _draw_bars(
 
 def _draw_held(run: Run, tables: list[polars.DataFrame], edges: Ints, every: str, canvas: Canvas) -> None:
     axis = time_axis(run)
-    for (domain, axes), table in zip(stacked(canvas, run), tables, strict=True):
+    for (domain, axes), table in zip(panels.stacked(canvas, run), tables, strict=True):
         axes.set_ylabel(f"node-hours per {every}")
         greatest = float(table["held_node_hours"].to_numpy().max())
         if not greatest:
-            empty(axes, "no nodes were held")
+            panels.empty(axes, "no nodes were held")
             continue
         _draw_bars(axes, axis, edges, table["held_node_hours"], STATES["held"], 0.1, 0.8)
-        from_zero(axes, greatest, least_top=1e-9)
+        panels.from_zero(axes, greatest, least_top=1e-9)
         capacity = domain.nodes * float(edges[1] - edges[0]) / 3600
-        right_axis(axes, 100 / capacity, "% of the machine")
+        panels.right_axis(axes, 100 / capacity, "% of the machine")
     axis.label(axes, int(edges[0]), int(edges[-1]))

@@ -12,28 +12,13 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from cosched_sim.reports.figures import series
 from cosched_sim.reports.figures.actions import actions_figure, held_figure, recorded
 from cosched_sim.reports.figures.distributions import slowdown_figure, sync_figure, wait_figure
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.mates import mates_figure, mates_ready
 from cosched_sim.reports.figures.panels import from_zero, legend, patch, right_axis, stacked, stacked_size, time_axis
-from cosched_sim.reports.figures.series import (
-    BARS,
-    Floats,
-    Ints,
-    bin_edges,
-    bin_width,
-    column,
-    counts,
-    edges_table,
-    held,
-    out_of_service,
-    running,
-    seen_edges,
-    table_edges,
-    waiting,
-    width_words,
-)
+from cosched_sim.reports.figures.series import Floats, Ints, column, counts, edges_table
 from cosched_sim.reports.figures.style import GROUPS, INK, SKY, STATES, Look, TimeAxis
 from cosched_sim.reports.figures.who_waits import who_waits_figure
 from cosched_sim.reports.run import Run, RunDomain
@@ -97,9 +82,9 @@ def queue_figure(run: Run) -> Figure:
 
 def _queue(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
     """Return mean and greatest numbers of waiting jobs, and the length of the intervals in words."""
-    jobs = domain.jobs
-    everybody, paired = waiting(domain, jobs), waiting(domain, jobs.filter(polars.col("pair").is_not_null()))
-    edges, width = seen_edges(axis, everybody)
+    everybody = series.waiting(domain, domain.jobs)
+    paired = series.waiting(domain, domain.jobs.filter(polars.col("pair").is_not_null()))
+    edges, width = series.seen_edges(axis, everybody)
     columns = {
         "waiting": everybody.means(edges),
         "waiting_paired": paired.means(edges),
@@ -112,7 +97,7 @@ def _queue(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
 def _draw_waiting(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canvas) -> None:
     axis = time_axis(run)
     for (_, axes), table in zip(stacked(canvas, run), tables, strict=True):
-        edges = axis.place(table_edges(table))
+        edges = axis.place(series.table_edges(table))
         axes.stairs(table["waiting_max"].to_numpy(), edges, fill=True, **_ALL.area)
         if run.paired:
             axes.stairs(table["waiting_paired_max"].to_numpy(), edges, fill=True, **GROUPS["paired"].area)
@@ -127,7 +112,7 @@ def _draw_waiting(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canvas
 def arrivals_figure(run: Run) -> Figure:
     """Show jobs submitted to each domain, and their work; the jobs must not all be submitted at one instant."""
     axis = arrival_axis(run)
-    edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
+    edges, every = series.bars_of(axis)
     tables = [_arrivals(domain, axis, edges) for domain in run.domains]
     return Figure(
         "arrivals",
@@ -212,8 +197,8 @@ def occupancy_figure(run: Run) -> Figure:
 
 def _occupancy(run: Run, domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
     """Return mean and greatest numbers of nodes by state, and the length of the intervals in words."""
-    runs, holds, away = running(domain), held(domain), out_of_service(run, domain)
-    edges, width = seen_edges(axis, runs, holds, away)
+    runs, holds, away = series.running(domain), series.held(domain), series.out_of_service(run, domain)
+    edges, width = series.seen_edges(axis, runs, holds, away)
     busy, kept = runs.means(edges), holds.means(edges)
     down = np.minimum(away.means(edges), domain.nodes - busy - kept)  # nodes that drain may run jobs still
     columns = {
@@ -250,7 +235,7 @@ def _draw_occupancy(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canv
 
 
 def _draw_domain(axes: Axes, domain: RunDomain, table: polars.DataFrame, axis: TimeAxis) -> None:
-    edges = axis.place(table_edges(table))
+    edges = axis.place(series.table_edges(table))
     share = 100 / domain.nodes
     # Both areas begin at 0, so the lower one is drawn over the upper one.
     axes.stairs((table["running"] + table["held"]).to_numpy() * share, edges, fill=True, **STATES["held"].area)

@@ -112,6 +112,11 @@ def bin_edges(axis: TimeAxis, most: int) -> Ints:
     return origin + np.arange(first, last + 1, dtype=np.int64) * width
 
 
+def bars_of(axis: TimeAxis) -> tuple[Ints, str]:
+    """Return the edges of the intervals of bars, and their length in words."""
+    return bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
+
+
 def seen_edges(axis: TimeAxis, *series: Steps) -> tuple[Ints, str]:
     """Return the edges of intervals to show step functions: every change, or equal intervals if there are too many.
 
