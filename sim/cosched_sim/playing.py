@@ -21,10 +21,10 @@ from cosched_sim.holds_and_yields import HoldLog, YieldLog
 from cosched_sim.link import Link
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import ReplayResult
-from cosched_sim.script import NoScript, Script
 from cosched_sim.story import StoryLog
 from cosched_sim.telling import RESIZED
 from cosched_sim.warm_up import prepare_for
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched_sim.workload.jobs import UNKNOWN
 from cosched_sim.workload.pairing import Pairing
@@ -42,11 +42,11 @@ class Run:
         self,
         setups: Sequence[DomainSetup],
         pairing: Pairing,
-        script: Script | None = None,
+        script: WhatIf | None = None,
         story: StoryLog | None = None,
     ) -> None:
         self._setups, self._pairing, self._story = setups, pairing, story
-        self._script = script = script or NoScript()
+        self._script = script = script or WhatIf()
         self._link = link = Link()
         others = {setup.name: setup for setup in setups if setup.kind is not BATCH}
         self._alone: dict[str, PlayedAlone] = {
@@ -122,24 +122,24 @@ class Run:
             started.add(row)
 
 
-def with_successors(pairing: Pairing, script: Script, index: Mapping[str, int]) -> Pairing:
+def with_successors(pairing: Pairing, script: WhatIf, index: Mapping[str, int]) -> Pairing:
     """Return the pairing with those jobs that have had others' places by the script; `index`: of each domain."""
     return pairing.replaced({(index[event.domain], event.row): event.new for event in script.replaced})
 
 
 def warm_up(
-    setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str], None], script: Script | None = None
+    setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str], None], script: WhatIf | None = None
 ) -> float:
     """Compile or load the kernels that a run needs, but for those of any batch domain; return the seconds that took."""
     seconds = prepare_for([setup for setup in setups if setup.kind is BATCH], say)
     for setup in setups:
-        kind, alone = setup.kind, is_alone(setup, pairing, script or NoScript())
+        kind, alone = setup.kind, is_alone(setup, pairing, script or WhatIf())
         for name in kind.needed(setup.cluster, alone=alone) if kind is not BATCH else ():
             seconds += prepare_kernels(kind.kernels()[name], say, name)
     return seconds
 
 
-def is_alone(setup: DomainSetup, pairing: Pairing, script: Script) -> bool:
+def is_alone(setup: DomainSetup, pairing: Pairing, script: WhatIf) -> bool:
     """Return whether a domain is played by itself: nobody has a mate, and no script changes it."""
     undisturbed = not len(pairing) and script.of([setup.name]).next() == NEVER
     return undisturbed and setup.kind.plays_traces(setup.cluster)

@@ -1,18 +1,7 @@
 """Scripted events of a replay, for what-if runs (`--script FILE`).
 
-One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` begins a comment:
-
-    TIME cancel DOMAIN JOB_ID       by its owner, who may have another take its place (see replace)
-    TIME cancel DOMAIN JOB_ID final nobody takes its place
-    TIME fail DOMAIN JOB_ID         a running job fails
-    TIME requeue DOMAIN JOB_ID      a running job loses its nodes, is queued again and begins anew
-    TIME unlink DOMAIN JOB_ID       a job that waits starts with nobody any more
-    TIME replace DOMAIN JOB_ID NEW  the job is cancelled; NEW, which has no mate, has its place, from its submission on
-    TIME down DOMAIN NODES          running jobs on them fail, holding ones are queued again; holding first, then latest
-    TIME drain DOMAIN NODES         so many nodes leave service as they become free
-    TIME up DOMAIN NODES            so many nodes come back
-    TIME scheme DOMAIN hold|yield|off
-    TIME cut DOMAIN DOMAIN DURATION the link between two domains is down for so long
+`cosched replay --help` lists them, one a line. Times are trace seconds, or have a suffix (90m, 12h, 3d); `#` begins a
+comment. On nodes that go down running jobs fail and holding ones are queued again: holding first, then the latest.
 """
 
 from __future__ import annotations
@@ -21,10 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from cosched.core.protocol import Domain
-from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
 from cosched.validation.durations import parse_seconds
 from cosched.validation.schemes import SchemeChoice
@@ -221,49 +208,3 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], Builder]] = {
     "scheme": (("DOMAIN", "|".join(Scheme)), _scheme),
     "cut": (("DOMAIN", "DOMAIN", "DURATION"), _cut),
 }
-
-
-class Script(Protocol):
-    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script.
-
-    `joining`: jobs without mates, by their domains and rows there, that may take the places of others. `replaced`: the
-    events by which some have done so. `is_empty`: nothing is scripted, nor was for other domains than those that are
-    left here (`of`).
-    """
-
-    is_empty: bool
-
-    @property
-    def joining(self) -> Collection[tuple[Domain, int]]:
-        """See above."""
-
-    @property
-    def replaced(self) -> Sequence[ScriptedEvent]:
-        """See above."""
-
-    def next(self) -> int:
-        """Return the instant of the next event, or NEVER."""
-
-    def fire(self, stage: Any, now: int) -> None:
-        """Carry out the events of this instant on a `what_if.Stage`, which the domains of all its events are on."""
-
-    def of(self, domains: Collection[Domain]) -> Script:
-        """Return the script of the events of these domains."""
-
-
-class NoScript:
-    """A script without events."""
-
-    joining = replaced = ()
-    is_empty = True
-
-    def next(self) -> int:
-        """Return NEVER."""
-        return NEVER
-
-    def fire(self, stage: Any, now: int) -> None:
-        """Do nothing."""
-
-    def of(self, domains: Collection[Domain]) -> Script:  # noqa: ARG002
-        """Return itself."""
-        return self

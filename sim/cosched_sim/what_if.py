@@ -43,9 +43,11 @@ class WhatIf:
     """Scripted events by time; events of one instant are in file order.
 
     `in_vain`: those that could not be carried out, as they happen; `replaced`: those by which jobs had others' places.
+    `is_empty`: nothing was scripted, also for other domains than those that are left here (`of`).
+    `joining`: jobs without mates, by their domains and rows there, that may take the places of others.
     """
 
-    def __init__(self, script: Sequence[ScriptedEvent]) -> None:
+    def __init__(self, script: Sequence[ScriptedEvent] = ()) -> None:
         self._events = sorted(script, key=lambda event: event.time)
         self._done = 0
         self.is_empty = not script

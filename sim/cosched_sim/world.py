@@ -54,8 +54,8 @@ from cosched_sim.domain_setup import DomainSetup, batch_domain, check_slots, fil
 from cosched_sim.holds_and_yields import HoldEnd
 from cosched_sim.link import Link, Untold
 from cosched_sim.questions import Questions, skippable
-from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story, told_of_call
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.pairing import Pairing
 
 
@@ -66,7 +66,7 @@ class World:
         self,
         domains: Sequence[DomainSetup],
         pairing: Pairing,
-        script: Script | None = None,
+        script: WhatIf | None = None,
         story: Story | None = None,
         *,
         elsewhere: Collection[Domain] = (),
@@ -96,7 +96,7 @@ class World:
         self.index = timers.order = {domain.name: i for i, domain in enumerate(self.domains)}
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
-        self.script = script or NoScript()
+        self.script = script or WhatIf()
         self._scripted = self.script.next() < NEVER
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None

@@ -31,8 +31,8 @@ from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results, 
 from cosched_sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched_sim.link import Link, Untold
 from cosched_sim.questions import Questions
-from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import RESIZED, Starts, Story, told_of_call
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.allocations import Runs
 from cosched_sim.workload.jobs import UNKNOWN
 
@@ -48,7 +48,7 @@ class CorePlayer:
         jobs: Sequence[TraceJob],
         link: Link,
         story: Story | None = None,
-        script: Script | None = None,
+        script: WhatIf | None = None,
         off: Collection[Domain] = (),
         questions: Questions | None = None,
     ) -> None:
@@ -65,7 +65,7 @@ class CorePlayer:
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._next_submission = jobs[0].submit if jobs else NEVER
-        self._script = script or NoScript()
+        self._script = script or WhatIf()
         self._tells_all = story is not None or self._script.next() < NEVER  # the rules hear of jobs without mates, too
         self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
         self._runs = Runs()

@@ -11,8 +11,8 @@ from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.link import Link
 from cosched_sim.questions import Questions, skippable
 from cosched_sim.replay_manager.trace import trace_jobs
-from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.pairing import Pairing
 
 Player = TypeVar("Player", bound=CorePlayer)
@@ -25,10 +25,10 @@ def core_players(
     link: Link,
     story: Story | None = None,
     player: type[Player] = CorePlayer,  # type: ignore[assignment]
-    script: Script | None = None,
+    script: WhatIf | None = None,
 ) -> list[Player]:
     """Return the players of the domains that are `played` so, in the order of all; mates are named in one pass."""
-    script = script or NoScript()
+    script = script or WhatIf()
     may_skip = story is None and script.is_empty
     questions = Questions(skippable(setups, pairing) if may_skip else {}, link.chance)
     named = pairing.named_by_domain([each.name for each in setups])

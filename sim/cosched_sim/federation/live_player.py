@@ -15,7 +15,7 @@ from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.words.error_details import error_info
 from cosched_sim.federation.player import ALL, EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
-from cosched_sim.script import NoScript, Script
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.allocations import Allocations
 from cosched_sim.workload.jobs import UNKNOWN
 
@@ -42,7 +42,7 @@ class LivePlayer:
     which is one for all, carries them out.
     """
 
-    script: Script = NoScript()
+    script: WhatIf = WhatIf()
     stage: Any = None
 
     def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:

@@ -17,8 +17,8 @@ from cosched.schedulers.batch import BATCH
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.player import Results
 from cosched_sim.playing import is_alone
-from cosched_sim.script import Script
 from cosched_sim.story import StoryLog, of_unpaired
+from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.jobs import UNKNOWN
 from cosched_sim.workload.pairing import Pairing
 
@@ -31,7 +31,7 @@ NAME = re.compile(r"(.+)/(\d+)/(\d+)")
 class LiveEvents:
     """Makes one story of those of all domains."""
 
-    def __init__(self, setups: Sequence[DomainSetup], pairing: Pairing, script: Script) -> None:
+    def __init__(self, setups: Sequence[DomainSetup], pairing: Pairing, script: WhatIf) -> None:
         self._setups = {setup.name: setup for setup in setups}
         self._ids = {setup.name: list(map(str, setup.workload.job_id.tolist())) for setup in setups}
         members = zip(setups, pairing.members(len(setups)), strict=True)
