@@ -8,9 +8,8 @@ from cosched.core.effects import Call, Record, Start
 from cosched.core.protocol import JobId, Reply, Request
 
 RESIZED = "has another size"  # what happened to a job, beside those of `What`
-OF_SLOTS = (  # what messages say of slots
-    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows", "at"),
-)
+# What messages say of slots.
+OF_SLOTS = ("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows", "at")
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
 
 

@@ -154,7 +154,7 @@ def interruptible(folder: str | Path) -> Iterator[None]:
 
 
 def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
-    from cosched_sim.commands.sweep_tables import averages_table, differences_table, differences_title
+    from cosched_sim.commands.sweep_tables import averages_table, differences_table
     from cosched_sim.sweeps.differences import comparison
 
     differences = None if swept.differences is None else swept.differences.to_dicts()
@@ -166,7 +166,8 @@ def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
     show(averages_table(swept.averages, keys, domains))
     compared = comparison(planned.grid)
     if compared is not None and swept.differences is not None:
-        show("", differences_title(compared), differences_table(swept.differences, keys, domains))
+        title = f"Differences from {compared.key} {compared.value}, replication by replication:"
+        show("", title, differences_table(swept.differences, keys, domains))
 
 
 def _tell_failed(swept: Swept, cases: int) -> None:

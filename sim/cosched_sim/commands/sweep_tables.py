@@ -6,17 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosched.words.quantities import Interval, durations, number_with_interval, numbers, plus, whole
-from cosched_sim.commands.tables import new_table
+from cosched_sim.commands.tables import MEASURES, new_table
 from cosched_sim.results.wording import GROUPS
 from cosched_sim.sweeps.averages import INTERVAL
-from cosched_sim.sweeps.differences import Comparison
 from cosched_sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
 
 if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
-MEASURES = ("mean\nwait", "mean\nslowdown", "mean\nsync", "lost\nnode-h", "\nlost")
 COMPARED = ("wait\nof all", "wait of\npaired", "wait of\nothers", "slowdown\nof all", "lost\nnode-h")
 SECONDS_AN_HOUR = 3600
 
@@ -58,11 +56,6 @@ def differences_table(differences: polars.DataFrame, keys: Sequence[str], domain
     for (row, domain, first), *cells in zip(_places(rows, domains), *columns, strict=True):
         table.add_row(*(str(row[key]) if first else "" for key in keys), domain, *map(plus, cells))
     return table
-
-
-def differences_title(compared: Comparison) -> str:
-    """Say what the differences are."""
-    return f"Differences from {compared.key} {compared.value}, replication by replication:"
 
 
 def _places(rows: Sequence[Row], domains: Sequence[str]) -> list[tuple[Row, str, bool]]:

@@ -14,16 +14,7 @@ from cosched.words.quantities import count, duration, durations, number, numbers
 from cosched_sim.results import wording
 from cosched_sim.results.wording import GROUPS, Summary, metrics_of
 
-COMPARED = (
-    "\nschemes",
-    "\nmachine",
-    "mean\nwait",
-    "mean\nslowdown",
-    "mean\nsync",
-    "lost\nnode-h",
-    "\nlost",
-    "pairs\ntogether",
-)
+MEASURES = ("mean\nwait", "mean\nslowdown", "mean\nsync", "lost\nnode-h", "\nlost")
 
 DIFFERENCES = "Differences from no coscheduling, job by job; intervals by batches of consecutive jobs:"
 DIFFERING = {
@@ -76,7 +67,7 @@ def _one_by_one(domains: Mapping[str, Summary]) -> list[RenderableType]:
 
 def _federation_table(domains: Mapping[str, Summary]) -> Table:
     """Return a row for each domain, with the means over all its jobs."""
-    table = new_table("\nmachine", "\nscheme", "\njobs", "\npaired", *COMPARED[2:-1], "never\nstarted", left=2)
+    table = new_table("\nmachine", "\nscheme", "\njobs", "\npaired", *MEASURES, "never\nstarted", left=2)
     for name, domain in domains.items():
         counts = f"{domain['jobs']:,}", f"{domain['paired']['jobs']:,}"
         cells = _comparison_cells(domain, duration(_wait(domain)), duration(_sync(domain)))
@@ -86,7 +77,7 @@ def _federation_table(domains: Mapping[str, Summary]) -> Table:
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:
     """Return a row for each combination of schemes and domain, with the means over all its jobs."""
-    table = new_table(*COMPARED, left=2)
+    table = new_table("\nschemes", "\nmachine", *MEASURES, "pairs\ntogether", left=2)
     there = [(summary, *item) for summary in runs.values() for item in summary["domains"].items()]
     waits, syncs = (durations([(mean(domain), None) for *_, domain in there]) for mean in (_wait, _sync))
     for (summary, name, domain), wait, sync in zip(there, waits, syncs, strict=True):

@@ -72,7 +72,9 @@ def _figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
         _panel(names, runs, "Wait", "mean wait (min)", lambda said: _mean(said, "all", "wait_s", 60), base=True),
         _panel(names, runs, "Slowdown", "mean slowdown", lambda said: _mean(said, "all", "slowdown"), base=True),
         _panel(names, runs, "Sync time", "mean sync time (min)", lambda said: _mean(said, "paired", "sync_s", 60)),
-        _panel(names, runs, "Lost to holds", "share of the machine (%)", lambda said: 100 * said["held_share"]),
+        _panel(
+            names, runs, "Lost to holds", "share of the machine (%)", lambda said: Estimate(100 * said["held_share"])
+        ),
     ]
     caption = (
         "Mean wait and slowdown of all jobs of each machine, mean sync time of its paired jobs, and the share of its "
@@ -86,21 +88,17 @@ def _panel(
     runs: Mapping[str, Any],
     title: str,
     label: str,
-    measure: Callable[[Mapping[str, Any]], float | None],
+    measure: Callable[[Mapping[str, Any]], Estimate | None],
     base: bool = False,
 ) -> Panel:
-    values = {run: [_estimate(measure(said["domains"][name])) for name in names] for run, said in runs.items()}
+    values = {run: [measure(said["domains"][name]) for name in names] for run, said in runs.items()}
     alone = values.pop(NONE, [])
     return Panel(title, label, "machine", names, values, alone if base else ())
 
 
-def _mean(said: Mapping[str, Any], group: str, metric: str, unit: float = 1) -> float | None:
-    mean: float | None = said[group][metric]["mean"]
-    return None if mean is None else mean / unit
-
-
-def _estimate(value: float | None) -> Estimate | None:
-    return None if value is None else Estimate(value, None)
+def _mean(said: Mapping[str, Any], group: str, metric: str, unit: float = 1) -> Estimate | None:
+    mean = said[group][metric]["mean"]
+    return None if mean is None else Estimate(mean / unit)
 
 
 def _facts(first: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -123,17 +121,11 @@ def _table(domain: str, runs: Mapping[str, Any]) -> Table:
 
 def _differences(names: Sequence[str], said: Mapping[str, Any]) -> Iterator[Section]:
     """Yield a section with a table for each domain; a run of an earlier version has no differences."""
-    found = said.get("differences", {})
-    if found:
-        tables = [
-            Table(
-                name,
-                "Means ± half their 95 % intervals.",
-                DIFFERING,
-                [[run, *map(_difference, domains[name].values(), UNITS)] for run, domains in found.items()],
-            )
-            for name in names
-        ]
+    found, tables = said.get("differences", {}), []
+    for name in names if found else ():
+        rows = [[run, *map(_difference, domains[name].values(), UNITS)] for run, domains in found.items()]
+        tables.append(Table(name, "Means ± half their 95 % intervals.", DIFFERING, rows))
+    if tables:
         yield Section("The same jobs without coscheduling", DIFFERENCES, tables=tables)
 
 

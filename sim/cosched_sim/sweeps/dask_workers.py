@@ -80,18 +80,16 @@ class DaskWorkers:
 
     @property
     def at_once(self) -> int:
-        """How many chunks to hand over: somewhat more than can run at the same time."""
         threads: int = sum(self._client.nthreads().values())
         return CHUNKS_PER_THREAD * max(1, threads)
 
     def submit(self, cases: Sequence[Case]) -> None:
-        """Hand over a chunk."""
         future = self._client.submit(run_chunk, cases, pure=False)
         self._chunks[future.key] = cases
         self._completed.add(future)
 
     def next_outcome(self) -> Outcome:
-        """Wait for a chunk. If its worker dies, Dask repeats it a few times, then it has no rows. OSError."""
+        """See the protocol. If the worker of a chunk dies, Dask repeats it a few times, then it has no rows."""
         future = next(self._completed)
         cases = self._chunks.pop(future.key)
         try:

@@ -41,11 +41,9 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
 
     @property
     def at_once(self) -> int:
-        """One chunk a worker."""
         return self._count
 
     def submit(self, cases: Sequence[Case]) -> None:
-        """Hand over a chunk."""
         if not self._idle:
             self._idle.append(_Worker(self._log))
         worker = self._idle.pop()
@@ -53,7 +51,6 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
         worker.take(cases)
 
     def next_outcome(self) -> Outcome:
-        """Wait for a chunk."""
         while True:
             connection = wait(list(self._busy))[0]
             assert isinstance(connection, Connection)

@@ -17,9 +17,8 @@ if TYPE_CHECKING:  # it reads settings; a look at a trace does without
     from cosched.schedulers.kind import SchedulerKind
 
 Columns = Mapping[str, Values]  # by name, one row a job; UNKNOWN where the log says nothing
-Complete = Callable[
-    [Columns, Ints], Columns
-]  # what is stated, and the jobs' sizes -> all that a scheduler wants to know
+# What is stated, and the jobs' sizes -> all that a scheduler wants to know.
+Complete = Callable[[Columns, Ints], Columns]
 
 
 class Reading(NamedTuple):
