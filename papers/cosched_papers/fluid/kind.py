@@ -42,8 +42,7 @@ class FluidKeys(Settings):
         Field(description="from whom nodes are taken: never, even, fair, long, short, low_impact (even)"),
     ] = "even"
     distribution: Annotated[
-        Literal["favor_running", "favor_queued"],
-        Field(description="favor_running, favor_queued (favor_running)"),
+        Literal["favor_running", "favor_queued"], Field(description="favor_running, favor_queued (favor_running)")
     ] = "favor_running"
     level: Annotated[
         Annotated[Whole, Field(ge=0)] | None,

@@ -38,12 +38,7 @@ from cosched_papers.molding.kernels.state import (
 from cosched_papers.molding.settings import MoldingSettings, Sizing
 
 Ints = NDArray[np.int64]
-RULES = {
-    Sizing.SCOJO_P: SCOJO_P,
-    Sizing.SCOJO: SCOJO,
-    Sizing.CIRNE_BERMAN: TRADITIONAL,
-    Sizing.NONE: TRADITIONAL,
-}
+RULES = {Sizing.SCOJO_P: SCOJO_P, Sizing.SCOJO: SCOJO, Sizing.CIRNE_BERMAN: TRADITIONAL, Sizing.NONE: TRADITIONAL}
 
 NO_TIMES: Ints = np.zeros(0, np.int64)
 HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}

@@ -6,18 +6,7 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 from cosched_papers.fluid.kernels.progress import end_on, resize
 from cosched_papers.fluid.kernels.sharing import share_out, sort
-from cosched_papers.fluid.kernels.state import (
-    FAIR,
-    KEY,
-    LONG,
-    NEVER,
-    NEVER_HARVEST,
-    ROOM,
-    SHARE,
-    SHORT,
-    WHO,
-    Fluid,
-)
+from cosched_papers.fluid.kernels.state import FAIR, KEY, LONG, NEVER, NEVER_HARVEST, ROOM, SHARE, SHORT, WHO, Fluid
 
 
 @shared_kernel

@@ -9,16 +9,7 @@ from cosched_papers.fluid.kernels.booking import keeps_bookings
 from cosched_papers.fluid.kernels.gifts import give
 from cosched_papers.fluid.kernels.harvest import carry_out, plan_harvest
 from cosched_papers.fluid.kernels.progress import begin
-from cosched_papers.fluid.kernels.state import (
-    ADMIT,
-    GIVE_FIRST,
-    GIVE_LAST,
-    LEVEL,
-    OVER,
-    QUEUED,
-    RUNNING,
-    Fluid,
-)
+from cosched_papers.fluid.kernels.state import ADMIT, GIVE_FIRST, GIVE_LAST, LEVEL, OVER, QUEUED, RUNNING, Fluid
 
 NEVER_MOVES = int(SlotMoves.NEVER)
 WANTED, OTHERS, RELEASED, EVERY = range(4)  # the order of the queue after a release; EVERY: any of these

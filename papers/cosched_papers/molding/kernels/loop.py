@@ -7,15 +7,7 @@ from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 from cosched_papers.molding.kernels.iteration import begin, choose, take
 from cosched_papers.molding.kernels.selecting import earliest_size
 from cosched_papers.molding.kernels.sizes import time_on
-from cosched_papers.molding.kernels.state import (
-    NEVER,
-    QUEUE,
-    REAL,
-    RUN_END,
-    RUN_NODES,
-    RUN_ROW,
-    Molds,
-)
+from cosched_papers.molding.kernels.state import NEVER, QUEUE, REAL, RUN_END, RUN_NODES, RUN_ROW, Molds
 
 
 @shared_kernel

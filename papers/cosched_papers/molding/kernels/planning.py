@@ -5,16 +5,7 @@ from __future__ import annotations
 from cosched.core.scheduling.primitives.compiled import kernel
 from cosched.core.scheduling.primitives.steps import begin_steps, earliest_in_steps, steps_short_from, take_from_steps
 from cosched_papers.molding.kernels.sizes import size_of, time_on
-from cosched_papers.molding.kernels.state import (
-    BEHIND,
-    NEVER,
-    RUN_END,
-    RUN_NODES,
-    STEP_FREE,
-    STEP_TIME,
-    TARGET,
-    Molds,
-)
+from cosched_papers.molding.kernels.state import BEHIND, NEVER, RUN_END, RUN_NODES, STEP_FREE, STEP_TIME, TARGET, Molds
 
 
 @kernel

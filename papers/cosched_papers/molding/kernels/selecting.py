@@ -13,16 +13,7 @@ from cosched_papers.molding.kernels.iteration import begin, choose, choose_up_to
 from cosched_papers.molding.kernels.places import shadow
 from cosched_papers.molding.kernels.selecting_in_plans import earliest_size_in_plans
 from cosched_papers.molding.kernels.sizes import level, time_on
-from cosched_papers.molding.kernels.state import (
-    FORKED,
-    NEVER,
-    QUEUE,
-    REAL,
-    SHARED,
-    TIME,
-    UNDECIDED,
-    Molds,
-)
+from cosched_papers.molding.kernels.state import FORKED, NEVER, QUEUE, REAL, SHARED, TIME, UNDECIDED, Molds
 from cosched_papers.molding.kernels.worlds import copy_world, is_better, next_end, vacate
 
 

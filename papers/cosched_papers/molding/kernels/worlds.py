@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from cosched.core.scheduling.primitives.compiled import kernel
-from cosched_papers.molding.kernels.state import (
-    NEVER,
-    QUEUE,
-    RUN_END,
-    RUN_NODES,
-    RUN_ROW,
-    TIME,
-    Molds,
-)
+from cosched_papers.molding.kernels.state import NEVER, QUEUE, RUN_END, RUN_NODES, RUN_ROW, TIME, Molds
 
 
 @kernel

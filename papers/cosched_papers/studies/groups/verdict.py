@@ -40,13 +40,7 @@ def values(found: Found) -> dict[str, object]:
 
 def verdict(found: Found) -> list[str]:
     """Return the paragraphs."""
-    return [
-        *_together(found),
-        *_waits(found),
-        *_held(found),
-        *_more(found),
-        *_beside(found),
-    ]
+    return [*_together(found), *_waits(found), *_held(found), *_more(found), *_beside(found)]
 
 
 def _together(found: Found) -> Iterator[str]:
