@@ -18,7 +18,7 @@ from cosched_sim.studies.cases import StudyCase, labels
 from cosched_sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place
 from cosched_sim.studies.paper import Beside
 from cosched_sim.studies.report import Report, sections_in_markdown
-from cosched_sim.studies.study import Said, Work, replications, words_of
+from cosched_sim.studies.study import Said, Told, Work, replications, words_of
 from cosched_sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
 from cosched_sim.studies.verdicts import LEAST, inconclusive
 from cosched_sim.sweeps.case import Row
@@ -189,7 +189,7 @@ class Design:
     the measures, and the `first` sentences, into which `values`, and the `score` of a paper, put what was found.
     `measures` are shown in tables; `compared` yields what is compared in an experiment. The rest is for what a study
     has beyond: paragraphs of a `verdict`, its own `sections` and `tables`, a `paper` beside ours, an order of its
-    `cases`, more to say of a case.
+    `cases`, more to say of a case, options that it can `describe`.
     """
 
     words: Mapping[str, Any]
@@ -207,11 +207,12 @@ class Design:
     replicated: Callable[[Said], str] = replications
     more: Callable[[Experiment, Place, int], tuple[Any, ...]] = lambda *_: ()
     by_experiment: bool = False  # cases: one experiment after another, else one replication after another
+    describe: Callable[[Said, Mapping[str, Any], Path, Told], Said] = lambda said, *_: said
 
     @property
     def work(self) -> Work:
         """What the study does."""
-        return Work(self.cases, self.report)
+        return Work(self.cases, self.report, self.describe)
 
     def cases(self, said: Said, folder: Path) -> list[StudyCase]:
         """Return every case."""

@@ -130,6 +130,11 @@ def parts(*verdicts: tuple[str, Verdict], one: bool = False) -> Verdict:
     return Verdict(word, ours, "" if word == HOLDS else reason)
 
 
+def decided(word: str, ours: str, fails: str, still: str) -> Verdict:
+    """Return a verdict, with what it says if the claim fails, or is open still."""
+    return Verdict(word, ours, {FAILS: fails, OPEN: still}.get(word, ""))
+
+
 def counted(ours: str, exceptions: str) -> Verdict:
     """Decide what was counted in all cases, which has no interval: it holds if there are no exceptions."""
     return Verdict(FAILS if exceptions else HOLDS, ours, exceptions)

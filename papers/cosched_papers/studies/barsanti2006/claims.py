@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cosched_papers.studies.barsanti2006.comparisons import of
@@ -37,7 +37,7 @@ from cosched_papers.studies.barsanti2006.setup import (
     W1,
     W2,
 )
-from cosched_sim.results.estimate import Estimate, shown
+from cosched_sim.results.estimate import Estimate, estimate, shown
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import differences, less, more, ratio
 from cosched_sim.studies.paper import Claim, read_claims
@@ -53,31 +53,24 @@ def claims() -> list[Claim[Found]]:
     return read_claims(__file__, CHECKS)
 
 
-def _longer(found: Found, where: str, measure: str = RESPONSE, classes: Sequence[str] = CLASSES) -> Verdict:
-    """Decide whether under Cirne-Berman it is longer than under SCOJO-P."""
-    unit = "" if measure == SLOWDOWN else " h"
+def _more(found: Found, lines: Iterable[tuple[str, str, str]], unit: str = "") -> Verdict:
+    """Decide whether there is more of each measure under Cirne-Berman than under SCOJO-P; a line: name, where, what."""
     return positive(differences(found, (
-        (name or "all", of(where, CIRNE_BERMAN, of_class(name, measure)), of(where, SCOJO_P, of_class(name, measure)))
-        for name in classes
+        (name, of(where, CIRNE_BERMAN, measure), of(where, SCOJO_P, measure)) for name, where, measure in lines
     )), unit)  # fmt: skip
 
 
-def _earlier(found: Found) -> Verdict:
-    lines = [
-        (what, of(W1, CIRNE_BERMAN, f"long {measure}"), of(W1, SCOJO_P, f"long {measure}"))
-        for what, measure in (("size / N_opt", FACTOR), ("wait in h", WAIT))
-    ]
-    return positive(differences(found, lines))
+def _longer(found: Found, where: str) -> Verdict:
+    return _more(found, ((name, where, f"{name} {RESPONSE}") for name in CLASSES), " h")
+
+
+def _beside_rival(found: Found, where: str, name: str) -> Estimate | None:
+    """Return the response of a class under SCOJO-P as a share of that under Cirne-Berman."""
+    return ratio(found, *(of(where, scheduler, f"{name} {RESPONSE}") for scheduler in (SCOJO_P, CIRNE_BERMAN)))
 
 
 def _marginal(found: Found) -> Verdict:
-    shares = [
-        (
-            f"{name} jobs",
-            ratio(found, of(W1, SCOJO_P, f"{name} {RESPONSE}"), of(W1, CIRNE_BERMAN, f"{name} {RESPONSE}")),
-        )
-        for name in CLASSES[:2]
-    ]
+    shares = [(f"{name} jobs", _beside_rival(found, W1, name)) for name in CLASSES[:2]]
     verdict = all_of(shares, Range(0.9, 1, without=(1,)), " of it")
     return because(verdict, lambda: "the paper says itself that they are cut to a third (figure 4)")
 
@@ -90,8 +83,6 @@ def _in_bins(found: Found, name: str, bins: Sequence[str], scheduler: str) -> di
 
 def _more_in_bins(found: Found, which: Sequence[tuple[str, Sequence[str]]], sign: int) -> Verdict:
     """Decide whether SCOJO-P has more (or, by the sign, fewer) jobs of each class in these bins than Cirne-Berman."""
-    from cosched_sim.results.estimate import estimate
-
     lines = []
     for name, bins in which:
         one, other = (_in_bins(found, name, bins, scheduler) for scheduler in (SCOJO_P, CIRNE_BERMAN))
@@ -109,9 +100,9 @@ def _adapts(found: Found, where: str, scheduler: str, more_of: str, than: str, c
 
 
 def _shrinks_more(found: Found) -> Verdict:
-    under_w2 = of(W2, SCOJO_P, SHRUNK)
-    others = (("than under W1", of(W1, SCOJO_P, SHRUNK)), ("than under Cirne-Berman", of(W2, CIRNE_BERMAN, SHRUNK)))
-    return positive(differences(found, ((name, under_w2, other) for name, other in others)), " % of the jobs")
+    others = (("than under W1", W1, SCOJO_P), ("than under Cirne-Berman", W2, CIRNE_BERMAN))
+    lines = ((name, of(W2, SCOJO_P, SHRUNK), of(where, than, SHRUNK)) for name, where, than in others)
+    return positive(differences(found, lines), " % of the jobs")
 
 
 def _within(value: Estimate | None, fits: Range, unit: str, what: str) -> Verdict:
@@ -140,10 +131,10 @@ def _eighty(found: Found, scheduler: str, sign: int) -> Verdict:
 
 def _by_share(found: Found, scheduler: str) -> str:
     """Say how the response goes from that of all jobs moldable to that of none."""
-    places = [("100 %", of(W1, scheduler, RESPONSE))]
-    places += [(f"{100 * share:g} %", of(f"{share:g}", scheduler, RESPONSE)) for share in SHARES]
-    places.append(("0 %", of(W1, TRADITIONAL, RESPONSE)))
-    shares = ((name, ratio(found, where, of(W1, TRADITIONAL, RESPONSE))) for name, where in places)
+    base = of(W1, TRADITIONAL, RESPONSE)
+    places = [(f"{100 * share:g} %", of(f"{share:g}", scheduler, RESPONSE)) for share in SHARES]
+    places = [("100 %", of(W1, scheduler, RESPONSE)), *places, ("0 %", base)]
+    shares = ((name, ratio(found, where, base)) for name, where in places)
     told = ", ".join(f"{value} ({name})" for name, value in shares if value)
     return f"fewer moldable jobs bring any scheduler nearer to the traditional one; as a share of its response: {told}"
 
@@ -181,18 +172,13 @@ def _than(value: Estimate) -> str:
 
 
 def _long_most(found: Found) -> Verdict:
-    shares = {
-        name: ratio(found, of(W2, SCOJO_P, of_class(name, RESPONSE)), of(W2, CIRNE_BERMAN, of_class(name, RESPONSE)))
-        for name in CLASSES
-    }
-    there = {name: value for name, value in shares.items() if value is not None}
+    there = {name: value for name in CLASSES if (value := _beside_rival(found, W2, name)) is not None}
     if len(there) < len(CLASSES):
         return missing()
     ours = ", ".join(f"{name} {value}" for name, value in there.items())
     long = there.pop("long")
-    return replace(
-        positive([(f"{name} less long jobs", value.minus(long)) for name, value in there.items()]), ours=ours
-    )
+    verdict = positive([(f"{name} less long jobs", value.minus(long)) for name, value in there.items()])
+    return replace(verdict, ours=ours)
 
 
 def _ideal(found: Found) -> Verdict:
@@ -227,7 +213,7 @@ def _harms(found: Found) -> Verdict:
 
 CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "every-class": lambda r: _longer(r, W1),
-    "earlier-smaller": _earlier,
+    "earlier-smaller": lambda r: _more(r, [("size / N_opt", W1, f"long {FACTOR}"), ("wait in h", W1, f"long {WAIT}")]),
     "marginal": _marginal,
     "more-early": lambda r: _more_in_bins(r, (("short", BIN_NAMES[:1]), ("medium", BIN_NAMES[:3])), 1),
     "late-long": lambda r: _more_in_bins(r, [("long", BIN_NAMES[:4])], -1),
@@ -236,12 +222,7 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     ),
     "shrinks": lambda r: _adapts(r, W1, SCOJO_P, SHRUNK, EXPANDED, ALL_CLASSES),
     "expands": lambda r: _adapts(r, W1, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES),
-    "utilisation": lambda r: positive(
-        differences(
-            r, ((where, of(where, CIRNE_BERMAN, UTILISATION), of(where, SCOJO_P, UTILISATION)) for where in (W1, W2))
-        ),
-        " %",
-    ),
+    "utilisation": lambda r: _more(r, ((where, where, UTILISATION) for where in (W1, W2)), " %"),
     "little": _little,
     "similar": lambda r: _longer(r, EIGHTY),
     "eighty-better": lambda r: _eighty(r, SCOJO_P, 1),
@@ -250,9 +231,7 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "expands-2": lambda r: _adapts(r, W2, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES[:1]),
     "shrinks-2": _shrinks_more,
     "long-most": _long_most,
-    "faster": lambda r: positive(
-        differences(r, ((where, of(where, CIRNE_BERMAN, CPU), of(where, SCOJO_P, CPU)) for where in (W1, W2))), " CPU-s"
-    ),
+    "faster": lambda r: _more(r, ((where, where, CPU) for where in (W1, W2)), " CPU-s"),
     "ideal": _ideal,
     "downey-response": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, RESPONSE, _up_to(20)),
     "downey-slowdown": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, SLOWDOWN, Range(100 / 3, 100)),

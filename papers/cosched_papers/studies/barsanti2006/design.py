@@ -37,7 +37,7 @@ from cosched_sim.reports.page import Section
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import Beside
-from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
+from cosched_sim.studies.study import Said, Told, seeds, words_of
 from cosched_sim.studies.tables import cell
 from cosched_sim.workload import traces
 
@@ -122,7 +122,7 @@ def sections(found: Found) -> Iterator[Section]:
     yield comparisons_section(found, "Workload", "Scheduler", "Beside")
 
 
-DESIGN = Design(
+WORK = Design(
     words=WORDS,
     experiments=experiments,
     measure=measures,
@@ -134,8 +134,8 @@ DESIGN = Design(
     paper=lambda found: Beside.of("5", statements(), claims(), found),
     places="Schedulers",
     replicated=replications,
-)
-WORK = Work(DESIGN.cases, DESIGN.report, describe)
+    describe=describe,
+).work
 
 
 def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: Told, *, quick: bool) -> dict[str, Any]:

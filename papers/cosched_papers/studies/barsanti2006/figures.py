@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from cosched_papers.studies.barsanti2006.comparisons import place
 from cosched_papers.studies.barsanti2006.measuring import (
@@ -38,6 +39,7 @@ LOOKS: Mapping[str, Look] = {
     SCOJO_P: Look(BLUE),
 }
 TESTED = tuple(LOOKS)
+bars = partial(Panel, looks=LOOKS)
 UNITS = {RESPONSE: "response (h)", WAIT: "wait (h)", SLOWDOWN: "bounded slowdown"}
 NAMES = {RESPONSE: "mean response times", WAIT: "mean wait times", SLOWDOWN: "mean bounded slowdowns"}
 INTERVALS = "Means over replications with 95 % intervals."
@@ -62,29 +64,24 @@ def _of_measure(found: Found, number: int, where: str, measure: str, schedulers:
     panels = []
     for title, groups in (("all, and long jobs", ("", "long")), ("short and medium jobs", ("short", "medium"))):
         series = _series(found, where, schedulers, [of_class(name, measure) for name in groups])
-        panels.append(Panel(title, UNITS[measure], "jobs", [name or "all" for name in groups], series, looks=LOOKS))
+        panels.append(bars(title, UNITS[measure], "jobs", [name or "all" for name in groups], series))
     return grouped_bars(f"figure-{number:02}", f"Fig. {number}: {NAMES[measure]}, {_named(where)}", INTERVALS, panels)
 
 
 def _histograms(found: Found) -> Figure:
-    panels = [
-        Panel(f"{name} jobs", "share of the jobs (%)", "response up to", BIN_NAMES, _series(
-            found, W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES]
-        ), looks=LOOKS)
-        for name in CLASSES
-    ]  # fmt: skip
+    panels = []
+    for name in CLASSES:
+        series = _series(found, W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES])
+        panels.append(bars(f"{name} jobs", "share of the jobs (%)", "response up to", BIN_NAMES, series))
     caption = f"Each bin has the responses above the one before it. {INTERVALS} The bins are ours."
     return grouped_bars("figure-07", f"Fig. 7: response times, {_named(W1)}", caption, panels)
 
 
 def _adaptations(found: Found, number: int, where: str) -> Figure:
-    schedulers = (CIRNE_BERMAN, NO_PREDICTION, SCOJO_P)
-    panels = [
-        Panel(how, "share of the class (%)", "jobs", CLASSES, _series(
-            found, where, schedulers, [of_class(name, how) for name in CLASSES]
-        ), looks=LOOKS)
-        for how in (SHRUNK, EXPANDED)
-    ]  # fmt: skip
+    panels = []
+    for how in (SHRUNK, EXPANDED):
+        series = _series(found, where, TESTED[1:], [of_class(name, how) for name in CLASSES])
+        panels.append(bars(how, "share of the class (%)", "jobs", CLASSES, series))
     title = f"Fig. {number}: jobs on fewer and on more nodes than N_opt, {_named(where)}"
     return grouped_bars(f"figure-{number:02}", title, INTERVALS, panels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,7 @@ POINTS = {W1: ALPHA_1, W2: ALPHA_2, LOAD: BETWEEN, LIMITS: ALPHA_1, DOWNEY: ALPH
 
 def experiments(said: Said, _: Path) -> list[Experiment]:
     """Return all experiments."""
-    count = said["replications"]
-    further, draw = said["further"], partial(_drawn, said)
+    draw = partial(_drawn, said)
 
     def basic(alpha: float, schemes: str, replication: int) -> Settings:
         return draw(alpha, replication, **RULES[schemes])
@@ -73,18 +73,16 @@ def experiments(said: Said, _: Path) -> list[Experiment]:
     def by_curve(_: float, schemes: str, replication: int) -> Settings:
         return draw(ALPHA_1, replication, speedup="downey", **RULES[schemes])
 
+    of = partial(Experiment, replications=said["further"])
+    first = of(W1, "W1: every job moldable", "alpha", (ALPHA_1,), ALL, basic)
     return [
-        Experiment(W1, "W1: every job moldable", "alpha", (ALPHA_1,), ALL, basic, replications=count),
-        Experiment(W2, "W2: every job moldable, a higher load", "alpha", (ALPHA_2,), ALL, basic, replications=further),
-        Experiment(
-            SHARE, "W1: a share of the jobs moldable", "moldable", SHARES, OF_PAPER[1:], shared, replications=further
-        ),
-        Experiment(
-            LIMITS, "W1: other bounds and backfilling", "alpha", (ALPHA_1,), OF_LIMITS, basic, replications=further
-        ),
-        Experiment(LOAD, "A load between W1 and W2", "alpha", (BETWEEN,), BESIDE, basic, replications=further),
-        Experiment(IDEAL, "W1: the ideal load", "ideal_load", IDEALS, (NO_PREDICTION,), ideal, replications=further),
-        Experiment(DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve, replications=further),
+        replace(first, replications=said["replications"]),
+        of(W2, "W2: every job moldable, a higher load", "alpha", (ALPHA_2,), ALL, basic),
+        of(SHARE, "W1: a share of the jobs moldable", "moldable", SHARES, OF_PAPER[1:], shared),
+        of(LIMITS, "W1: other bounds and backfilling", "alpha", (ALPHA_1,), OF_LIMITS, basic),
+        of(LOAD, "A load between W1 and W2", "alpha", (BETWEEN,), BESIDE, basic),
+        of(IDEAL, "W1: the ideal load", "ideal_load", IDEALS, (NO_PREDICTION,), ideal),
+        of(DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve),
         *_of_logs(said),
     ]
 
@@ -95,11 +93,8 @@ def _of_logs(said: Said) -> Iterator[Experiment]:
         def settings(_: float, schemes: str, window: int, log: Mapping[str, Any] = log) -> Settings:
             return _domain(log["files"][window - 1], window, said, nodes=log["nodes"], **RULES[schemes])
 
-        name = log["name"]
-        count = len(log["files"])
-        yield Experiment(
-            f"{LOGS} {number}", name, "log", (number,), OF_LOGS, settings, labels=(name,), replications=count
-        )
+        name, count = log["name"], len(log["files"])
+        yield Experiment(f"{LOGS} {number}", name, "log", (number,), OF_LOGS, settings, (name,), replications=count)
 
 
 def trace_of(jobs: int, alpha: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from cosched_papers.studies.barsanti2006 import setup
 from cosched_papers.studies.barsanti2006.comparisons import PAPERS_SEEDS, of, of_first, statements
@@ -61,9 +61,9 @@ BESIDE = (RESPONSE, "long response", WAIT, SLOWDOWN)
 def means_tables(found: Found, experiments: Iterable[Experiment]) -> Iterator[Table]:
     """Yield the means of each experiment; those of one place a scheduler say no point."""
     for each in experiments:
-        points: Sequence[float] = each.points
-        heads = headed(*([each.axis] if len(points) > 1 else []), "scheduler", *_units(SHOWN))
-        rows = (([*([each.label(at[1])] if len(points) > 1 else []), at[2]], at) for at in each.places)
+        several = len(each.points) > 1
+        heads = headed(*[each.axis] * several, "scheduler", *_units(SHOWN))
+        rows = (([*[each.label(at[1])] * several, at[2]], at) for at in each.places)
         yield means_table(found, each.title, heads, rows, SHOWN)
 
 
@@ -74,9 +74,8 @@ def of_logs(found: Found) -> Iterator[Table]:
         title = (
             f"{log['name']}: {log['nodes']} nodes, {len(log['files'])} windows of {log['jobs']:,} jobs, load {load} %"
         )
-        yield means_table(
-            found, title, headed("scheduler", *_units(SHOWN)), (([at[2]], at) for at in each.places), SHOWN
-        )
+        rows = (([at[2]], at) for at in each.places)
+        yield means_table(found, title, headed("scheduler", *_units(SHOWN)), rows, SHOWN)
 
 
 def of_real_logs(found: Found) -> list[Experiment]:
@@ -85,10 +84,5 @@ def of_real_logs(found: Found) -> list[Experiment]:
 
 
 def _units(measures: Iterable[str]) -> list[str]:
-    return [f"{name} ({_unit(name)})" if _unit(name) else name for name in measures]
-
-
-def _unit(measure: str) -> str:
-    if measure in (UTILISATION, SHRUNK, EXPANDED):
-        return "%"
-    return "" if measure == SLOWDOWN else "h"
+    units = {SLOWDOWN: "", **dict.fromkeys((UTILISATION, SHRUNK, EXPANDED), " (%)")}
+    return [name + units.get(name, " (h)") for name in measures]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
 
@@ -53,6 +53,7 @@ from cosched_sim.studies.verdicts import (
     all_of,
     because,
     below,
+    decided,
     missing,
     one_holds,
     parts,
@@ -73,22 +74,14 @@ COMPETE = "half of all jobs are of high priority there, and those of one call co
 
 def claims() -> list[Claim[Found]]:
     """Return all claims, in the order of the paper."""
-    return list(_claims())
-
-
-def _claims() -> Iterator[Claim[Found]]:
-    of_tables = []
-    for table in TABLES:
-        checks: dict[str, Callable[[Found], Verdict]] = {**OF_CALLS}
-        checks |= {name: _with(table, check) for name, check in AT_SITE.items()}
-        of_tables.append(read_claims(__file__, checks))
-    for both in zip(*of_tables, strict=True):
+    checks = [{**OF_CALLS, **{name: _with(table, check) for name, check in AT_SITE.items()}} for table in TABLES]
+    found: list[Claim[Found]] = []
+    for both in zip(*(read_claims(__file__, each) for each in checks), strict=True):
         if both[0].check in OF_CALLS.values():
-            yield both[0]
+            found.append(both[0])
         else:
-            yield from (
-                replace(claim, text=f"{claim.text} ({table})") for claim, table in zip(both, TABLES, strict=True)
-            )
+            found += [replace(claim, text=f"{claim.text} ({table})") for claim, table in zip(both, TABLES, strict=True)]
+    return found
 
 
 def _with(table: str, check: Check) -> Callable[[Found], Verdict]:
@@ -109,10 +102,12 @@ def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
     there = [value for _, value in named if value is not None]
     if not there:
         return missing()
-    word = one_holds(map(POSITIVE.decides, there))
-    nothing = "PJS finds nothing here: its first trial improves nothing"
-    reason = {FAILS: nothing, OPEN: "whether there is a saving at all is open"}.get(word, "")
-    return parts(("", Verdict(word, "", reason)), ("", all_of(named, below(10), " %")))
+    nothing, still = (
+        "PJS finds nothing here: its first trial improves nothing",
+        "whether there is a saving at all is open",
+    )
+    verdict = decided(one_holds(map(POSITIVE.decides, there)), "", nothing, still)
+    return parts(("", verdict), ("", all_of(named, below(10), " %")))
 
 
 # Study 3
@@ -130,24 +125,18 @@ def _over_all(found: Found, table: str, priorities: str, priority: str = "") -> 
 
 def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Range) -> Check:
     """Return the check of the job times of a priority, empty: of all, over all numbers of jobs."""
-
-    def check(found: Found, table: str) -> Verdict:
-        shares = [(of, _over_all(found, table, of, priority)) for of in distributions]
-        return all_of(shares, fits, " of SJS's")
-
-    return check
+    return lambda found, table: all_of(
+        [(of, _over_all(found, table, of, priority)) for of in distributions], fits, " of SJS's"
+    )
 
 
 def high_jobs_gain(found: Found, table: str) -> Verdict:
     """Check claim: jobs of high priority are better off with PJS, and nowhere worse."""
     shares = [
-        (f"{priorities}, {total} jobs", _share(found, table, priorities, HIGH, total))
-        for priorities in DISTRIBUTIONS for total in TOTALS
-    ]  # fmt: skip
-    over_all = [(priorities, _over_all(found, table, priorities, HIGH)) for priorities in DISTRIBUTIONS]
-    nowhere_worse, better = (
-        all_of(named, fits, " of SJS's") for named, fits in ((shares, Range(high=1)), (over_all, below(1)))
-    )
+        (f"{of}, {total} jobs", _share(found, table, of, HIGH, total)) for of, total in product(DISTRIBUTIONS, TOTALS)
+    ]
+    nowhere_worse = all_of(shares, Range(high=1), " of SJS's")
+    better = is_as_with_sjs(DISTRIBUTIONS, HIGH, below(1))(found, table)
     return parts(("at each number of jobs", nowhere_worse), ("over all", better))
 
 
@@ -163,13 +152,13 @@ def rare_high_jobs_gain_most(found: Found, table: str) -> Verdict:
 
 def converges_near_thirty(found: Found, table: str) -> Verdict:
     """Check claim: with 10/10/80 the gain is there before 30 jobs of high priority, and gone after."""
-    at_18, at_42 = (
-        all_of([(f"at {count} jobs", _share(found, table, FEW, HIGH, total))], fits, " of SJS's")
-        for count, total, fits in ((18, 180, below(0.8)), (42, 420, above(0.9)))
-    )
     shares = {count_of(of, FEW, HIGH): _share(found, table, FEW, HIGH, of) for of in TOTALS}
+    before, after = (
+        all_of([(f"at {jobs} jobs", shares[jobs])], fits, " of SJS's")
+        for jobs, fits in ((18, below(0.8)), (42, above(0.9)))
+    )
     ours = ", ".join(f"{jobs} jobs: {share}" for jobs, share in shares.items() if share)
-    return replace(parts(("", at_18), ("", at_42)), ours=ours or "no results")
+    return replace(parts(("", before), ("", after)), ours=ours or "no results")
 
 
 def _medium(found: Found, table: str, priorities: str) -> dict[int, Estimate]:
@@ -190,7 +179,7 @@ def medium_jobs_lose(found: Found, table: str) -> Verdict:
     worst = max(shares, key=lambda jobs: shares[jobs].mean)
     before = min((share for jobs, share in shares.items() if jobs <= worst), key=lambda share: share.mean)
     ours = f"from {before} to {shares[worst]} of SJS's, at {worst} jobs"
-    return Verdict(word, ours, {FAILS: "they lose less here", OPEN: "whether they lose as much is open"}.get(word, ""))
+    return decided(word, ours, "they lose less here", "whether they lose as much is open")
 
 
 def medium_jobs_recover(found: Found, table: str) -> Verdict:
@@ -202,7 +191,7 @@ def medium_jobs_recover(found: Found, table: str) -> Verdict:
     word = one_holds(above(0.1).decides(share.minus(shares[last])) for jobs, share in shares.items() if jobs != last)
     most = max(shares.values(), key=lambda share: share.mean)
     ours = f"from {most} to {shares[last]} of SJS's, at {last} jobs"
-    return Verdict(word, ours, {FAILS: "it is smaller here", OPEN: "whether it is as great is open"}.get(word, ""))
+    return decided(word, ours, "it is smaller here", "whether it is as great is open")
 
 
 def medium_jobs_lose_earlier(found: Found, table: str) -> Verdict:
@@ -216,8 +205,7 @@ def medium_jobs_lose_earlier(found: Found, table: str) -> Verdict:
     half, many = worst
     word = HOLDS if max(many) < min(half) else FAILS if min(many) >= max(half) else OPEN
     ours = "; ".join(f"{of}: {_span(jobs)} jobs" for of, jobs in ((HALF, half), (MANY, many)))
-    reason = {FAILS: "it does not occur earlier here", OPEN: "where it occurs is open"}.get(word, "")
-    return Verdict(word, ours, reason)
+    return decided(word, ours, "it does not occur earlier here", "where it occurs is open")
 
 
 def _span(jobs: Collection[int]) -> str:
@@ -231,15 +219,11 @@ def _more(
     found: Found, table: str, rates: Sequence[int], lines: Sequence[tuple[str, str, str, str]], measure: str = TIME
 ) -> list[Named]:
     """Return how much more the first distribution and priority have than the second, at each rate."""
-
-    return differences(
-        found,
-        (
-            (f"{of_priority(one, first)} beside {of_priority(other, second)} at {rate}",
-             arriving(table, first, rate, one, measure), arriving(table, second, rate, other, measure))
-            for rate in rates for first, one, second, other in lines
-        ),
-    )  # fmt: skip
+    return differences(found, (
+        (f"{of_priority(one, first)} beside {of_priority(other, second)} at {rate}",
+         arriving(table, first, rate, one, measure), arriving(table, second, rate, other, measure))
+        for rate in rates for first, one, second, other in lines
+    ))  # fmt: skip
 
 
 def is_more(
@@ -256,13 +240,10 @@ def is_more(
 
 def _rises(found: Found, table: str, rates: Iterable[tuple[int, int]]) -> list[Named]:
     """Return how much longer job times are at the second rate of each two, for the curves of figure 8."""
-
-    curves, steps = product(DISTRIBUTIONS, PRIORITIES), list(rates)
-    lines = [
+    return differences(found, (
         (f"{one} {of} from {slow} to {fast}", arriving(table, one, fast, of), arriving(table, one, slow, of))
-        for one, of in curves for slow, fast in steps
-    ]  # fmt: skip
-    return differences(found, lines)
+        for one, of, (slow, fast) in product(DISTRIBUTIONS, PRIORITIES, rates)
+    ))  # fmt: skip
 
 
 def is_not_monotonic(found: Found, table: str) -> Verdict:
@@ -272,9 +253,8 @@ def is_not_monotonic(found: Found, table: str) -> Verdict:
         return missing()
     words = [below(0).decides(value) for value in rises]
     word, least = one_holds(words), min(rises, key=lambda value: value.mean)
-    reason = {FAILS: "all rise here", OPEN: "whether one falls is open"}.get(word, "")
     ours = f"{words.count(HOLDS)} of {len(words)} steps of {len(DISTRIBUTIONS) * len(PRIORITIES)} curves fall"
-    return Verdict(word, f"{ours}; the least rise is {least} s", reason)
+    return decided(word, f"{ours}; the least rise is {least} s", "all rise here", "whether one falls is open")
 
 
 def loses_little(found: Found, table: str) -> Verdict:

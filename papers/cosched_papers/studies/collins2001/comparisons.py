@@ -64,9 +64,6 @@ def on_arrival(found: Found, table: str, priorities: str, rate: int, priority: s
 def statements() -> list[Statement[Found]]:
     """Return every number of the paper, in its order."""
 
-    def overheads(found: Found, shares: str) -> paper.Found:
-        return {share_of(int(share)): overhead(found, int(share)) for share in shares.split()}
-
     def degradation(found: Found, table: str) -> paper.Found:
         """Return by how many per cent sums of job times are greater than without priorities."""
         ours = {}
@@ -80,23 +77,19 @@ def statements() -> list[Statement[Found]]:
         best = max(savings, key=lambda name: _mean(savings[name]))
         return {best: savings[best]}
 
-    def share(found: Found, table: str, priorities: str, rate: str, priority: str = "") -> paper.Found:
-        return {"": found.mean(*arriving(table, priorities, int(rate), priority, SHARE))}
-
-    def longest_high(found: Found, table: str) -> paper.Found:
-        times = [on_arrival(found, table, FEW, rate, "high") for rate in RATES]
-        return {"": max(times, key=_mean)}
-
-    def times_as_long(found: Found, table: str) -> paper.Found:
-        return {"": ratio(found, *(arriving(table, priorities, RATES[-1], "high") for priorities in (MANY, FEW)))}
-
     finders: Mapping[str, Finder] = {
-        "overheads": overheads,
+        "overheads": lambda found, shares: {share_of(of): overhead(found, of) for of in map(int, shares.split())},
         "saving": greatest_saving,
         "degradation": degradation,
-        "longest": longest_high,
-        "times": times_as_long,
-        "share": share,
+        "longest": lambda found, table: {
+            "": max((on_arrival(found, table, FEW, rate, "high") for rate in RATES), key=_mean)
+        },
+        "times": lambda found, table: {
+            "": ratio(found, *(arriving(table, priorities, RATES[-1], "high") for priorities in (MANY, FEW)))
+        },
+        "share": lambda found, table, priorities, rate, priority="": {
+            "": found.mean(*arriving(table, priorities, int(rate), priority, SHARE))
+        },
     }
     return read_statements(__file__, finders)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import product
 
 from cosched_papers.studies.collins2001.comparisons import mean_sum, on_arrival, saving
 from cosched_papers.studies.collins2001.measuring import (
@@ -34,7 +36,7 @@ from cosched_papers.studies.collins2001.setup import (
     share_of,
 )
 from cosched_papers.studies.collins2001.site import TABLES
-from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched_sim.reports.figures.bars import Panel, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
 from cosched_sim.results.estimate import Estimate
@@ -51,6 +53,7 @@ LOOKS: Mapping[str, Look] = {
     PJS: Look(BLUE),
     NEXT: Look(SKY, "////"),
 }
+bars = partial(Panel, looks=LOOKS)
 INTERVALS = "Means over replications with 95 % intervals."
 COUNTS, AT_RATES = list(map(str, LOADS)), list(map(str, RATES))
 
@@ -61,38 +64,30 @@ def paper_figures(found: Found) -> list[Figure]:
 
 
 def _three(found: Found) -> Figure:
-    series: dict[str, Values] = {
+    panel = bars("a call of SJS", "CPU ms", "jobs", list(map(str, SIZES)), {
         name: [found.mean((OF_SJS, float(jobs), name), SJS_CPU) for jobs in SIZES] for name in map(machines_of, SIZES)
-    }
-    panel = Panel("a call of SJS", "CPU ms", "jobs", list(map(str, SIZES)), series, looks=LOOKS)
+    })  # fmt: skip
     return grouped_bars("figure-3", "Fig. 3: scheduling delay of SJS", INTERVALS, [panel])
 
 
 def _four(found: Found) -> Figure:
     """Return the mean over numbers of jobs, in each replication."""
-    values = []
-    for share in map(share_of, SHARES):
+    values, shares = [], list(map(share_of, SHARES))
+    for share in shares:
         means = [found.mean((OF_PJS, float(jobs), share), PJS_CPU) for jobs in PJS_SIZES]
         values.append(Estimate(sum(of.mean for of in means if of) / len(means)) if all(means) else None)
-    series: dict[str, Values] = {PJS: values}
-    panel = Panel("a call of PJS", "CPU ms", "jobs with a parallel version", list(map(share_of, SHARES)), series,
-                  looks=LOOKS)  # fmt: skip
+    panel = bars("a call of PJS", "CPU ms", "jobs with a parallel version", shares, {PJS: values})
     caption = "Means over 5 to 1,000 jobs. With 0 % PJS is SJS."
     return grouped_bars("figure-4", "Fig. 4: scheduling delay of PJS", caption, [panel])
 
 
 def _five(found: Found) -> Figure:
-    panels = []
+    panels, few = [], [jobs for jobs in LOADS if jobs <= 50]
     for table in TABLES:
         savings = {of: [saving(found, table, jobs, of) for jobs in LOADS] for of in (PJS, NEXT)}
-        panels.append(Panel(f"(a) savings, {table} times", "less job time than SJS (%)", "jobs", COUNTS, savings,
-                            looks=LOOKS))  # fmt: skip
-        few = [jobs for jobs in LOADS if jobs <= 50]
-        sums: dict[str, Values] = {
-            of: [found.mean(at(2, table, NONE, jobs, of), SUM) for jobs in few] for of in (SJS, PJS)
-        }
-        panels.append(Panel(f"(b) sums, {table} times", "sum of job times (s)", "jobs", list(map(str, few)), sums,
-                            looks=LOOKS))  # fmt: skip
+        panels.append(bars(f"(a) savings, {table} times", "less job time than SJS (%)", "jobs", COUNTS, savings))
+        sums = {of: [found.mean(at(2, table, NONE, jobs, of), SUM) for jobs in few] for of in (SJS, PJS)}
+        panels.append(bars(f"(b) sums, {table} times", "sum of job times (s)", "jobs", list(map(str, few)), sums))
     caption = f"{NEXT}: with on_failure=next, which is ours. {INTERVALS}"
     return grouped_bars("figure-5", "Fig. 5: PJS beside SJS", caption, panels)
 
@@ -100,24 +95,21 @@ def _five(found: Found) -> Figure:
 def _six(found: Found) -> Iterator[Figure]:
     for table in TABLES:
         panels = []
-        for priorities in DISTRIBUTIONS:
-            for priority in PRIORITIES:
-                measure = of_priority(priority, SUM)
-                series: dict[str, Values] = {
-                    of: [found.mean(at(3, table, priorities, total, of), measure) for total in TOTALS]
-                    for of in (SJS, PJS)
-                }
-                groups = [str(count_of(total, priorities, priority)) for total in TOTALS]
-                panels.append(Panel(f"{priorities}, {priority}", "sum of job times (s)", f"jobs of {priority} priority",
-                                    groups, series, looks=LOOKS))  # fmt: skip
+        for priorities, priority in product(DISTRIBUTIONS, PRIORITIES):
+            measure = of_priority(priority, SUM)
+            sums = {
+                of: [found.mean(at(3, table, priorities, total, of), measure) for total in TOTALS] for of in (SJS, PJS)
+            }
+            jobs, groups = f"jobs of {priority} priority", [str(count_of(of, priorities, priority)) for of in TOTALS]
+            panels.append(bars(f"{priorities}, {priority}", "sum of job times (s)", jobs, groups, sums))
         yield grouped_bars(f"figure-6-{table}", f"Fig. 6: priorities, {table} times", INTERVALS, panels)
 
 
 def _seven(found: Found) -> Figure:
     panels = [
-        Panel(f"{table} times", "mean sum of job times (s)", "priorities", list(PER_CENT), {
+        bars(f"{table} times", "mean sum of job times (s)", "priorities", list(PER_CENT), {
             of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in (SJS, PJS)
-        }, looks=LOOKS)
+        })
         for table in TABLES
     ]  # fmt: skip
     caption = f"Means over {TOTALS[0]} to {TOTALS[-1]} jobs. {INTERVALS}"
@@ -127,10 +119,10 @@ def _seven(found: Found) -> Figure:
 def _eight(found: Found) -> Iterator[Figure]:
     for table in TABLES:
         panels = [
-            Panel(priorities, "mean job time (s)", "jobs a quantum", AT_RATES, {
+            bars(priorities, "mean job time (s)", "jobs a quantum", AT_RATES, {
                 priority: [on_arrival(found, table, priorities, rate, priority) for rate in RATES]
                 for priority in PRIORITIES
-            }, looks=LOOKS)
+            })
             for priorities in DISTRIBUTIONS
         ]  # fmt: skip
         yield grouped_bars(f"figure-8-{table}", f"Fig. 8: with preemption, {table} times", INTERVALS, panels)
@@ -141,8 +133,6 @@ def _nine(found: Found) -> Figure:
     for table in TABLES:
         times = {of: [on_arrival(found, table, of, rate) for rate in RATES] for of in PER_CENT}
         shares = {of: [found.mean(at(4, table, of, rate, PJS), SHARE) for rate in RATES] for of in PER_CENT}
-        panels.append(Panel(f"(a) {table} times", "mean job time (s)", "jobs a quantum", AT_RATES, times, looks=LOOKS))
-        panels.append(
-            Panel(f"(b) {table} times", "jobs on clusters (%)", "jobs a quantum", AT_RATES, shares, looks=LOOKS)
-        )
+        panels.append(bars(f"(a) {table} times", "mean job time (s)", "jobs a quantum", AT_RATES, times))
+        panels.append(bars(f"(b) {table} times", "jobs on clusters (%)", "jobs a quantum", AT_RATES, shares))
     return grouped_bars("figure-9", "Fig. 9: all jobs, and parallelism", INTERVALS, panels)

@@ -105,18 +105,12 @@ def _on_tables(said: Said) -> Experiment:
             "seed": said["seed"] + replication - 1
         }  # fmt: skip
 
-    labels = tuple(
-        f"{kind}, jobs {_word(jobs, JOB_RANGES)}, machines {_word(machines, MACHINE_RANGES)}"
-        for kind, jobs, machines in DRAWN
-    )
+    words = dict(zip((*JOB_RANGES, *MACHINE_RANGES), ("low", "high") * 2, strict=True))
+    labels = tuple(f"{kind}, jobs {words[jobs]}, machines {words[machines]}" for kind, jobs, machines in DRAWN)
     points = tuple(map(float, range(len(DRAWN))))
     return Experiment(
         ON_TABLES, "Nine algorithms on tables", "table", points, ALGORITHMS, settings, labels, replications=count
     )
-
-
-def _word(greatest: int, ranges: tuple[int, int]) -> str:
-    return ("low", "high")[ranges.index(greatest)]
 
 
 def count_of(total: int, priorities: str, priority: str) -> int:

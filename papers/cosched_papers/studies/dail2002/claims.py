@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -21,28 +21,10 @@ from cosched_sim.studies.verdicts import Named, Verdict, because, counted, missi
 
 def _worse(found: Found, one: str, *others: str) -> Verdict:
     """Return whether one strategy is more degraded than others, for each application on each testbed."""
-    return positive(
-        [
-            (f"{TITLES[name]}, beside {other}", more_degraded(found, name, one, other))
-            for name in TESTED for other in others
-        ],
-        " %",
-    )  # fmt: skip
-
-
-def user_is_worst(found: Found) -> Verdict:
-    """Check claim: the user strategy is outperformed by both others."""
-    return _worse(found, USER, STATIC, DYNAMIC)
-
-
-def static_beats_user(found: Found) -> Verdict:
-    """Check claim: so it is without information about the moment."""
-    return _worse(found, USER, STATIC)
-
-
-def dynamic_beats_static(found: Found) -> Verdict:
-    """Check claim: information about the moment helps."""
-    return _worse(found, STATIC, DYNAMIC)
+    return positive((
+        (f"{TITLES[name]}, beside {other}", more_degraded(found, name, one, other))
+        for name in TESTED for other in others
+    ), " %")  # fmt: skip
 
 
 def dynamic_varies_least(found: Found) -> Verdict:
@@ -117,10 +99,10 @@ def dynamic_is_steadiest(found: Found) -> Verdict:
     return because(replace(positive(named, " s"), ours=ours), lambda: reason)
 
 
-CHECKS = {
-    "user-worst": user_is_worst,
-    "dynamic-static": dynamic_beats_static,
-    "static-user": static_beats_user,
+CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
+    "user-worst": lambda r: _worse(r, USER, STATIC, DYNAMIC),
+    "dynamic-static": lambda r: _worse(r, STATIC, DYNAMIC),
+    "static-user": lambda r: _worse(r, USER, STATIC),
     "low-spread": dynamic_varies_least,
     "never-best": user_is_never_best,
     "static-sites": static_avoids_utk,

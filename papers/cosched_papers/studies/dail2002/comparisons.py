@@ -54,9 +54,6 @@ def case_study(found: Found, strategy: str, measure: str) -> list[float]:
 def statements() -> list[Statement[Found]]:
     """Return every number of the paper, in its order."""
 
-    def average(found: Found, name: str, strategy: str) -> paper.Found:
-        return {"": mean_degradation(found, name, strategy)}
-
     def statistic(found: Found, which: str, name: str, strategy: str) -> paper.Found:
         """Return the spread with its interval, or an extreme value, which has none."""
         groups = list(degradations(found, name, strategy).values())
@@ -71,5 +68,7 @@ def statements() -> list[Statement[Found]]:
         values = case_study(found, strategy, measure)
         return {"": estimate(values) if values else None}
 
-    finders: dict[str, Finder] = {"average": average, "statistic": statistic, "case": in_case}
+    finders: dict[str, Finder] = {
+        "average": lambda *of: {"": mean_degradation(*of)}, "statistic": statistic, "case": in_case
+    }  # fmt: skip
     return read_statements(__file__, finders)

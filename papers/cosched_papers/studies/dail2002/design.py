@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,7 @@ def sections(found: Found) -> Iterator[Section]:
     yield from plain_sections(found, SHOWN)
 
 
-DESIGN = Design(
+WORK = Design(
     words=WORDS,
     experiments=experiments,
     measure=measures,
@@ -92,5 +91,5 @@ DESIGN = Design(
     paper=lambda found: Beside.of("IV", statements(), claims(), found),
     places="Strategies",
     replicated=replications,
-)
-WORK = replace(DESIGN.work, describe=describe)
+    describe=describe,
+).work

@@ -44,7 +44,7 @@ from cosched_sim.reports.figures.style import GREEN, Look
 from cosched_sim.reports.page import Cell, Section, Table
 from cosched_sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
 from cosched_sim.studies.measured import Place
-from cosched_sim.studies.study import Said, Told, Work, seeds, words_of
+from cosched_sim.studies.study import Said, Told, seeds, words_of
 from cosched_sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
 from cosched_sim.studies.verdicts import GOOD
 
@@ -203,7 +203,7 @@ def _all(experiment: Experiment) -> Sequence[str]:
     return [*OF_PAIRS, *CALLED, *of_machines]
 
 
-DESIGN = Design(
+WORK = Design(
     words=WORDS,
     experiments=experiments,
     measure=measured,
@@ -217,5 +217,5 @@ DESIGN = Design(
     replicated=replications,
     more=more,
     by_experiment=True,
-)
-WORK = Work(DESIGN.cases, DESIGN.report, describe)
+    describe=describe,
+).work

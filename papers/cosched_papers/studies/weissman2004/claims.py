@@ -24,7 +24,7 @@ from cosched_papers.studies.weissman2004.comparisons import (
 )
 from cosched_papers.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
 from cosched_papers.studies.weissman2004.readings import READ
-from cosched_papers.studies.weissman2004.results import Results, at_load, grid, linear, of_user
+from cosched_papers.studies.weissman2004.results import Results, grid, linear, of_user
 from cosched_papers.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 from cosched_sim.results.estimate import Estimate, estimate
 from cosched_sim.studies.measured import Of, average, differences, less, more, pairs, ratio
@@ -41,6 +41,7 @@ from cosched_sim.studies.verdicts import (
     all_hold,
     all_of,
     because,
+    decided,
     missing,
     one_holds,
     opposite,
@@ -64,11 +65,9 @@ def claims() -> list[Claim[Results]]:
 
 
 def _ideal_only_waits(results: Results) -> Verdict:
-    places = {
-        name: at_load(setup.SDSC, setup.LOAD, name, WAIT) for name in (setup.IDEAL_ONLY, setup.BACKFILL, setup.MOLDABLE)
-    }
-    longest = places.pop(setup.IDEAL_ONLY)
-    return positive(((name, more(results, longest, place)) for name, place in places.items()), " min")
+    longest = ideal(setup.IDEAL_ONLY, WAIT)
+    lines = [(name, longest, ideal(name, WAIT)) for name in (setup.BACKFILL, setup.MOLDABLE)]
+    return positive(differences(results, lines), " min")
 
 
 def _not_for_all(results: Results) -> Verdict:
@@ -82,14 +81,10 @@ def _above_one(less: Sequence[Named]) -> Verdict:
     there = [value for _, value in less if value is not None]
     if not there:
         return missing()
-    word = opposite(all_hold(map(POSITIVE.decides, there)))
     least = min(there, key=lambda value: value.mean)
-    still = f"at 10 % it is still below every baseline, by {least} min or more"
-    reasons = {
-        FAILS: still,
-        OPEN: f"whether it is above a baseline at 10 % is open: it is below by {least} min or more",
-    }
-    return Verdict(word, "", reasons.get(word, ""))
+    fails = f"at 10 % it is still below every baseline, by {least} min or more"
+    still = f"whether it is above a baseline at 10 % is open: it is below by {least} min or more"
+    return decided(opposite(all_hold(map(POSITIVE.decides, there))), "", fails, still)
 
 
 def _alike(results: Results) -> Verdict:
@@ -130,8 +125,7 @@ def _wider(results: Results) -> Verdict:
         word = HOLDS if at_least > most else FAILS if at_most <= least else OPEN
         told = [f"{low}{f' to {high}' * (low < high)} at {percent(share)}" for share, (low, high) in counts.items()]
         ours = f"of {len(limits)} M {' and '.join(told)}"
-        reason = {FAILS: "at as many M, or fewer", OPEN: "their intervals leave it open"}.get(word, "")
-        found.append((kind, Verdict(word, ours, reason)))
+        found.append((kind, decided(word, ours, "at as many M, or fewer", "their intervals leave it open")))
     return parts(*found)
 
 
@@ -240,8 +234,8 @@ def _essentially_the_same(results: Results) -> Verdict:
         return grid(model, share, column(policy, setup.NO_LIMIT), TOTAL)
 
     longer = differences(results, (
-        (f"{kind}, {model}, {percent(s)}", total(model, s, running), total(model, s, queued))
-        for kind, (queued, running) in KINDS.items() for model in setup.MODELS for s in setup.SHARES
+        (f"{kind}, {place}", total(model, share, running), total(model, share, queued))
+        for kind, (queued, running) in KINDS.items() for place, model, share in names(setup.MODELS)
     ))  # fmt: skip
     return all_of(longer, Range(0, 0), " min")
 
@@ -290,17 +284,11 @@ def _sensitive(results: Results) -> Verdict:
         return more(results, of_user(GAUSS, DENSEST, share, name, RATE), of_user(GAUSS, RAREST, share, name, RATE))
 
     found: list[Named] = []
-    for share in SHARES_3:
-        ours = loss(BEST, share)
-        for name in (setup.IDEAL_ONLY, setup.MOLDABLE, setup.BACKFILL):
-            theirs = loss(name, share)
-            beyond = None if ours is None or theirs is None else ours.minus(theirs)
-            found.append((f"{name}, {percent(share)}", beyond))
+    for share, name in product(SHARES_3, setup.BASELINES):
+        ours, theirs = loss(BEST, share), loss(name, share)
+        beyond = None if ours is None or theirs is None else ours.minus(theirs)
+        found.append((f"{name}, {percent(share)}", beyond))
     return positive(found, "/h")
-
-
-def _queued_first(share: float, levels: Sequence[str]) -> Callable[[Results], Verdict]:
-    return lambda results: positive(running_first(results, WAIT, (share,), levels), " min")
 
 
 def _runs_longer(results: Results) -> Verdict:
@@ -321,9 +309,9 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "even-runs-longer": _runs_longer,
     "not-for-all": _not_for_all,
     "alike": _alike,
-    "queued-first-50": _queued_first(0.5, setup.LEVELS[:2]),
-    "queued-first-40": _queued_first(0.4, setup.LEVELS[:3]),
-    "queued-first-30": _queued_first(0.3, setup.LEVELS[:4]),
+    "queued-first-50": lambda r: positive(running_first(r, WAIT, (0.5,), setup.LEVELS[:2]), " min"),
+    "queued-first-40": lambda r: positive(running_first(r, WAIT, (0.4,), setup.LEVELS[:3]), " min"),
+    "queued-first-30": lambda r: positive(running_first(r, WAIT, (0.3,), setup.LEVELS[:4]), " min"),
     "wider": _wider,
     "waits-fall": lambda r: positive(_falls(r, WAIT, setup.POLICIES), " min"),
     "converge": _converge,

@@ -35,9 +35,8 @@ def baseline(model: str, share: float, name: str, measure: str) -> Of | list[Of]
 
 def names(models: Sequence[str], shares: Sequence[float] = setup.SHARES) -> Iterator[tuple[str, str, float]]:
     """Yield the places of figure 9 with their names."""
-    for model in models:
-        for share in shares:
-            yield f"{model}, {percent(share)}", model, share
+    for model, share in product(models, shares):
+        yield f"{model}, {percent(share)}", model, share
 
 
 def less_than_baselines(
@@ -60,9 +59,14 @@ def running_first(
     ))  # fmt: skip
 
 
+def _read(kind: str, share: float, name: str) -> Of:
+    """Return where the measure of a policy is by a reading."""
+    return (setup.READINGS, share, ""), f"{kind}: {name}"
+
+
 def reading(results: Results, kind: str, name: str, share: float, measure: str) -> Estimate | None:
     """Return the mean of a policy by another reading."""
-    return results.mean((setup.READINGS, share, ""), f"{kind}: {column(name, measure=measure)}")
+    return results.mean(*_read(kind, share, column(name, measure=measure)))
 
 
 def reading_of_totals(results: Results) -> str:
@@ -70,11 +74,9 @@ def reading_of_totals(results: Results) -> str:
     told = []
     for kind in READ:
         words = {}
-        for (of, (queued, running)), share in product(KINDS.items(), setup.SHARES):
-            pair = [
-                ((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, TOTAL)}") for policy in (queued, running)
-            ]
-            if (longer := more(results, *pair)) is not None:
+        for (of, policies), share in product(KINDS.items(), setup.SHARES):
+            longer = more(results, *(_read(kind, share, column(policy, HIGH, TOTAL)) for policy in policies))
+            if longer is not None:
                 words[f"{of} at {percent(share)}"] = POSITIVE.decides(longer)
         told.append(f"{kind} {tally(words, 'places').ours}")
     return f"places where FR has the lower total at M = {HIGH}, by reading: {'; '.join(told)}"
@@ -93,24 +95,21 @@ def reading_of_limits(results: Results) -> str:
 
 def _less(results: Results, name: str) -> str:
     """Return by how much the total of Even-H-FQ without a limit is below another at 10 %, by each reading."""
-    place, told = (setup.READINGS, setup.SHARES[-1], ""), []
+    told, policies = [], (name, column(setup.EVEN_FQ, setup.NO_LIMIT))
     for kind in READ:
-        columns = [f"{kind}: {column(each, measure=TOTAL)}" for each in (name, column(setup.EVEN_FQ, setup.NO_LIMIT))]
-        if (longer := more(results, (place, columns[0]), (place, columns[1]))) is not None:
+        longer = more(results, *(_read(kind, setup.SHARES[-1], column(of, measure=TOTAL)) for of in policies))
+        if longer is not None:
             told.append(f"{kind} {longer} min")
     return ", ".join(told)
 
 
 def events_by_reading(results: Results, kind: str) -> tuple[Estimate | None, Estimate | None]:
     """Return the harvest events a job of Even-H-FQ and Even-H-FR by a reading, over all min_%_of_ideal."""
-    found = [
-        average(
-            results,
-            [((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, EVENTS)}") for share in setup.SHARES],
-        )
+    queued, running = (
+        average(results, [_read(kind, share, column(policy, HIGH, EVENTS)) for share in setup.SHARES])
         for policy in (setup.EVEN_FQ, setup.EVEN_FR)
-    ]
-    return found[0], found[1]
+    )
+    return queued, running
 
 
 @cache
@@ -154,15 +153,14 @@ def _below(results: Results, name: str) -> Found:
 
 
 def _everywhere(results: Results, measure: str) -> Found:
-    places = [(model, policy) for model in setup.MODELS for policy in setup.POLICIES]
     return {
-        f"{policy}, {model}": average_of_there(results, over_all(model, policy, measure)) for model, policy in places
+        f"{policy}, {model}": average_of_there(results, over_all(model, policy, measure))
+        for model, policy in product(setup.MODELS, setup.POLICIES)
     }
 
 
 def _by_user(results: Results, measure: str, *names: str) -> Found:
-    places = [(a, beta, share, name) for a in SHOWN for beta in setup.BETAS for share in SHARES_3 for name in names]
     return {
-        f"{name}, {a}, {setup.percent(share)}, beta {beta:g}": results.user_factor(a, beta, share, name, measure)
-        for a, beta, share, name in places
+        f"{name}, {a}, {percent(share)}, beta {beta:g}": results.user_factor(a, beta, share, name, measure)
+        for a, beta, share, name in product(SHOWN, setup.BETAS, SHARES_3, names)
     }

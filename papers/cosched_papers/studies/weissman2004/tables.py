@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from polars import DataFrame
@@ -29,16 +30,11 @@ def fits_table(fits: Sequence[Mapping[str, Any]]) -> Table:
     """Return the parameters of the models of logs, and their distances from these."""
     head = ["Log", "jobs", "shape", "scale (s)", "mean size", "load as fitted", "load of the log"]
     rows = [
-        [
-            fit["name"],
-            f"{fit['jobs']:,}",
-            f"{fit['shape']:.3f}",
-            f"{fit['scale']:,.0f}",
-            *(shown(float(fit[name])) for name in ("mean size", "load", "load of the log")),
-            *(f"{fit['distances'][what]:.3f}" for what in FIT_WORDS),
-        ]
+        [fit["name"], f"{fit['jobs']:,}", f"{fit['shape']:.3f}", f"{fit['scale']:,.0f}",
+         *(shown(float(fit[name])) for name in ("mean size", "load", "load of the log")),
+         *(f"{fit['distances'][what]:.3f}" for what in FIT_WORDS)]
         for fit in fits
-    ]
+    ]  # fmt: skip
     return Table("Goodness of fit", "", [*head, *FIT_WORDS.values()], rows)
 
 
@@ -63,16 +59,12 @@ def loads_table(results: Results, plan: setup.Plan, fits: Sequence[Mapping[str, 
 def readings_table(results: Results) -> Table:
     """Return what other readings of the paper change."""
     policies = [setup.MOLDABLE, *(column(p, HIGH) for p in setup.POLICIES), column(setup.EVEN_FQ, setup.NO_LIMIT), BEST]
-    rows = []
-    for kind in READ:
-        for name in policies:
-            found = {
-                measure: [reading(results, kind, name, share, measure) for share in (setup.SHARES[0], setup.SHARES[-1])]
-                for measure in (WAIT, TOTAL, EVENTS)
-            }
-            rows.append([kind, name, *(cell(value) for values in found.values() for value in values)])
-    ends = [setup.percent(share) for share in (setup.SHARES[0], setup.SHARES[-1])]
-    head = [f"{measure}, {end}" for measure in ("wait (min)", "total (min)", EVENTS) for end in ends]
+    ends = (setup.SHARES[0], setup.SHARES[-1])
+    rows = [
+        [kind, name, *(cell(reading(results, kind, name, end, of)) for of in (WAIT, TOTAL, EVENTS) for end in ends)]
+        for kind, name in product(READ, policies)
+    ]
+    head = [f"{measure}, {setup.percent(end)}" for measure in ("wait (min)", "total (min)", EVENTS) for end in ends]
     return Table("Other readings", "", ["Reading", "Policy", *head], rows)
 
 

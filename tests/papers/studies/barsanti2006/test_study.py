@@ -83,7 +83,7 @@ def test_utilisation_is_that_between_the_first_and_the_last_job_that_counts():
 
 
 def test_jobs_have_a_curve_each_and_are_compared_with_the_sizes_that_they_were_drawn_with(tmp_path):
-    of_curves = (case for case in design.DESIGN.cases(SAID, tmp_path) if case.labels["experiment"] == setup.DOWNEY)
+    of_curves = (case for case in design.WORK.cases(SAID, tmp_path) if case.labels["experiment"] == setup.DOWNEY)
     case = next(case for case in of_curves if case.labels["schemes"] == TRADITIONAL)
     kept, jobs = slice(7, 143), replayed(case.settings).domains["machine"].workload
     assert (jobs.columns["downey_a"] > 0).all()
@@ -106,7 +106,7 @@ def test_a_log_that_is_missing(cosched):
 
 
 def test_all_schedulers_of_a_replication_have_the_same_jobs(tmp_path):
-    cases = design.DESIGN.cases({**SAID, "replications": 2, "further": 2}, tmp_path)
+    cases = design.WORK.cases({**SAID, "replications": 2, "further": 2}, tmp_path)
     of_w1 = [case.settings for case in cases if case.labels["experiment"] in (setup.W1, setup.LIMITS, setup.IDEAL)]
     assert {each["seed"] for each in of_w1} == {1, 2}
     assert {each["domains"][0]["trace"] for each in of_w1} == {trace_of(150, ALPHA_1)}
