@@ -150,10 +150,16 @@ def ratio(found: Measured, one: Many, other: Many) -> Estimate | None:
     return ratio_of_means(pairs(found, one, other))
 
 
+def rise(found: Measured, one: Many, other: Many) -> Estimate | None:
+    """Return by how many per cent of the other one measure is more."""
+    share = ratio(found, one, other)
+    return share and share.minus(1).times(100)
+
+
 def less(found: Measured, one: Many, other: Many) -> Estimate | None:
     """Return by how many per cent of the other one measure is less."""
-    share = ratio(found, one, other)
-    return share and share.minus(1).times(-100)
+    more_of = rise(found, one, other)
+    return more_of and more_of.times(-1)
 
 
 def more(found: Measured, one: Many, other: Many, *, intervals: int = 1) -> Estimate | None:

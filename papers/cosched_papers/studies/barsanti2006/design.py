@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,13 @@ from cosched_papers.studies.barsanti2006.tables import (
     of_real_logs,
     what_decides,
 )
-from cosched_papers.studies.tang2011.logs import read_log, rows_of
+from cosched_papers.studies.tang2011.logs import from_zero, read_log, rows_of, write_log
 from cosched_sim.reports.page import Section
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import Beside
 from cosched_sim.studies.study import Said, Told, seeds, words_of
 from cosched_sim.studies.tables import cell
-from cosched_sim.workload import traces
 
 COUNT, QUICK_COUNT = 5, 2
 WINDOW, QUICK_WINDOW = 2000, 500
@@ -50,12 +48,11 @@ WORDS = words_of(__file__)
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
     """Write the windows of the logs; InputError, OSError."""
     further, jobs = given["further"] or said["replications"], QUICK_JOBS if said["quick"] else JOBS
-    usual = {**said, "further": further, "jobs": jobs, "logs": [dict(log) for log in given["logs"]]}
     windows = []
     for number, log in enumerate(given["logs"], 1):
         told.step(f"cutting log {number} ...")
         windows.append(cut_windows(log, number, folder / "logs", told, quick=said["quick"]))
-    return {**usual, "windows": windows}
+    return {**said, "further": further, "jobs": jobs, "logs": list(map(dict, given["logs"])), "windows": windows}
 
 
 def replications(said: Said) -> str:
@@ -139,10 +136,7 @@ WORK = Design(
 
 
 def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: Told, *, quick: bool) -> dict[str, Any]:
-    """Write the windows of a log, without common jobs, to the folder; return what there is.
-
-    InputError, OSError.
-    """
+    """Write the windows of a log, without common jobs, to the folder; return what there is. InputError, OSError."""
     count, most = (QUICK_COUNT, QUICK_WINDOW) if quick else (COUNT, WINDOW)
     log = read_log("--log", settings, told.say)
     length = min(most, len(log.jobs) // count)
@@ -150,9 +144,8 @@ def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: To
     files = []
     for window in range(count):
         begin = (len(log.jobs) - length) * window // (count - 1)
-        jobs = rows_of(log.jobs, slice(begin, begin + length))
-        files.append(str((folder / f"log-{number}-{window + 1}.swf.gz").resolve()))
-        header = {"MaxNodes": str(log.nodes), "MaxProcs": str(log.nodes)}
-        traces.write_swf(replace(jobs, submit=jobs.submit - jobs.submit[0]), files[-1], header)
+        path = (folder / f"log-{number}-{window + 1}.swf.gz").resolve()
+        write_log(path, from_zero(rows_of(log.jobs, slice(begin, begin + length))), log.nodes)
+        files.append(str(path))
     name = Path(settings["trace"]).name.split(".swf")[0]
     return {"name": name, "nodes": log.nodes, "jobs": length, "files": files}

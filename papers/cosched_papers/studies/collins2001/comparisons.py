@@ -25,7 +25,7 @@ from cosched_papers.studies.collins2001.setup import (
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies import paper
 from cosched_sim.studies.design import Found
-from cosched_sim.studies.measured import Of, average, less, ratio
+from cosched_sim.studies.measured import Of, average, less, ratio, rise
 from cosched_sim.studies.paper import Finder, Statement, read_statements
 
 
@@ -66,11 +66,10 @@ def statements() -> list[Statement[Found]]:
 
     def degradation(found: Found, table: str) -> paper.Found:
         """Return by how many per cent sums of job times are greater than without priorities."""
-        ours = {}
-        for algorithm, priorities in product((SJS, PJS), DISTRIBUTIONS):
-            share = ratio(found, sums(table, priorities, algorithm), sums(table, NONE, algorithm))
-            ours[f"{algorithm}, {priorities}"] = share and share.minus(1).times(100)
-        return ours
+        return {
+            f"{algorithm}, {of}": rise(found, sums(table, of, algorithm), sums(table, NONE, algorithm))
+            for algorithm, of in product((SJS, PJS), DISTRIBUTIONS)
+        }
 
     def greatest_saving(found: Found, table: str) -> paper.Found:
         savings = {f"{jobs} jobs": saving(found, table, jobs) for jobs in LOADS}

@@ -6,7 +6,7 @@ from cosched_papers.studies.meet import measuring
 from cosched_sim.results.result import DomainResult
 from cosched_sim.studies.cases import StudyCase, replayed
 from cosched_sim.sweeps.case import Row
-from cosched_sim.workload.jobs import UNKNOWN
+from cosched_sim.workload.jobs import UNKNOWN, Ints
 
 # Of a machine; their columns are called "MACHINE MEASURE". "Total": from submission to end.
 TOTAL, PAIRED_TOTAL, RESIZES = "unpaired total", "paired total", "changes of size per job"
@@ -26,13 +26,16 @@ def _of_machine(domain: DomainResult) -> Row:
     jobs, submit = domain.jobs, domain.workload.submit
     paired = jobs.pair != UNKNOWN
     alone, both = domain.started & ~paired, domain.started & paired
+
+    def mean(seconds: Ints) -> float | None:
+        found: float | None = measuring.spread(seconds / measuring.MINUTE)[0]
+        return found
+
     return {
-        measuring.WAIT: measuring.spread((jobs.start - submit)[alone] / measuring.MINUTE)[0],
-        TOTAL: measuring.spread((jobs.end - submit)[alone] / measuring.MINUTE)[0],
-        PAIRED_TOTAL: measuring.spread((jobs.end - submit)[both] / measuring.MINUTE)[0],
-        measuring.SYNC: measuring.spread((jobs.start - jobs.ready)[both & (jobs.ready != UNKNOWN)] / measuring.MINUTE)[
-            0
-        ],
+        measuring.WAIT: mean((jobs.start - submit)[alone]),
+        TOTAL: mean((jobs.end - submit)[alone]),
+        PAIRED_TOTAL: mean((jobs.end - submit)[both]),
+        measuring.SYNC: mean(measuring.sync_times(domain)),
         measuring.HELD: 100 * domain.metrics["held_share"],
         RESIZES: domain.counts.get("changes_of_size", 0) / max(1, len(submit)),
         measuring.NEVER: domain.metrics["never_started"],

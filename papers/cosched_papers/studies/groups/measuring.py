@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cosched_papers.studies.groups.setup import CLASSES, under
-from cosched_papers.studies.meet.measuring import MINUTE, spread
+from cosched_papers.studies.meet.measuring import MINUTE, spread, sync_times
 from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.studies.cases import StudyCase, on_same_jobs
@@ -57,13 +57,10 @@ def measured(result: ReplayResult, groups: Sequence[Group]) -> Row:
     for group in groups:
         for domain, job in group.members:
             in_groups[domain][job] = True
-    row[SYNC] = _sync(domains)
+    times = [sync_times(of) for of in domains if of.settings.scheme != "off"]
+    row[SYNC] = spread(np.concatenate([np.empty(0), *times]) / MINUTE)[0]
     for name, machines in CLASSES.items():
-        chosen = [
-            (domain, ~inside)
-            for domain, inside in zip(domains, in_groups, strict=True)
-            if domain.settings.name in machines
-        ]
+        chosen = [(of, ~inside) for of, inside in zip(domains, in_groups, strict=True) if of.settings.name in machines]
         row |= {f"{name} {measure}": value for measure, value in _of_class(chosen).items()}
     return row
 
@@ -84,16 +81,6 @@ def _of_groups(domains: Sequence[DomainResult], groups: Sequence[Group]) -> Row:
         GROUP_WAIT: mean, GROUP_P95: p95, GROUP_LONGEST: longest, GROUPS: len(groups),
         TOGETHER: len(gaps) - len(apart), APART: len(apart), NEVER: never, GAP: spread(np.array(apart))[0]
     }  # fmt: skip
-
-
-def _sync(domains: Sequence[DomainResult]) -> float | None:
-    times = [
-        (of.jobs.start - of.jobs.ready)[(of.jobs.pair != UNKNOWN) & of.started & (of.jobs.ready != UNKNOWN)] / MINUTE
-        for of in domains
-        if of.settings.scheme != "off"
-    ]
-    mean: float | None = spread(np.concatenate([np.empty(0), *times]))[0]
-    return mean
 
 
 def _of_class(machines: Sequence[tuple[DomainResult, Any]]) -> Row:

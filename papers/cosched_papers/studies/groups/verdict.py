@@ -21,10 +21,8 @@ REFERENCE = "YY"  # which the other schemes are compared with
 
 
 def everywhere(found: Found, schemes: str) -> Iterator[Place]:
-    """Yield all places of a combination, also those where nothing was run."""
-    for each in found.experiments:
-        for point in each.points:
-            yield each.name, point, schemes
+    """Return all places of a combination, also those where nothing was run."""
+    return ((each.name, point, schemes) for each in found.experiments for point in each.points)
 
 
 def values(found: Found) -> dict[str, object]:

@@ -94,17 +94,22 @@ def _of_machine(domain: DomainResult) -> Row:
     paired = jobs.pair != UNKNOWN
     alone = domain.started & ~paired
     mean, p95, p99, longest = spread(waits[alone], 95, 99)
-    synchronised = domain.started & paired & (jobs.ready != UNKNOWN)
     whole = domain.metrics
     return {
         WAIT: mean, P95: p95, P99: p99, LONGEST: longest,
         SLOWDOWN: spread(slowdown((jobs.start - work.submit)[alone], jobs.run[alone]))[0],
         PAIRED_LONGEST: spread(waits[domain.started & paired])[-1],
-        SYNC: spread((jobs.start - jobs.ready)[synchronised] / MINUTE)[0],
+        SYNC: spread(sync_times(domain) / MINUTE)[0],
         HELD: 100 * whole["held_share"],
         IDLE: _idle(domain),
         NEVER: whole["never_started"]
     }  # fmt: skip
+
+
+def sync_times(of: DomainResult) -> Ints:
+    """Return for how many seconds each job with a mate waited from when it was ready first to its start."""
+    synchronised: Bools = of.started & (of.jobs.pair != UNKNOWN) & (of.jobs.ready != UNKNOWN)
+    return (of.jobs.start - of.jobs.ready)[synchronised]
 
 
 def _beside_base(domain: DomainResult, base: DomainResult) -> Row:

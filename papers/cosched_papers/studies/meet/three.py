@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched_papers.studies.tang2011.logs import DAY_S, rows_of
+from cosched_papers.studies.tang2011.logs import DAY_S, rows_of, write_log
 from cosched_papers.studies.tang2011.setup import BASE, COMMON, MEDIUM, WINDOW_S, Plan, Settings
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine
-from cosched_sim.workload import traces
 from cosched_sim.workload.generate import generate
 from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import Pairing, pairs_by_window
@@ -34,7 +33,7 @@ def three_machines(plan: Plan, replication: int, folder: Path) -> Settings:
     if not pairs.exists():
         seed = OTHER_SEEDS + settings["seed"]
         jobs = generate("eureka", span_s=round(plan.days * DAY_S), utilisation=MEDIUM, seed=seed)
-        traces.write_swf(jobs, trace, {"MaxNodes": str(NODES), "MaxProcs": str(NODES)})
+        write_log(trace, jobs, NODES)
         config = replay_config("study", {key: value for key, value in found.items() if key != "pairs"})
         workloads = [read_machine(domain, config)[0] for domain in config.domains]
         write_pairs(pairs, [domain.name for domain in config.domains], workloads, pairs_among(workloads, WINDOW_S))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 
 from cosched_papers.studies.tang2011 import setup
 from cosched_papers.studies.tang2011.sensitivity import Sensitivity, sensitivities
@@ -52,14 +53,14 @@ def _experiments(plan: setup.Plan) -> Iterator[tuple[str, Iterable[tuple[float, 
     def long(schemes: str, days: float, replication: int) -> setup.Settings:
         return plan.by_load(schemes, setup.HIGH, replication, days)
 
-    yield BY_LOAD, _places(setup.LOADS, ALL), plan.by_load
-    yield BY_SHARE, _places(setup.SHARES, ALL), plan.by_share
+    yield BY_LOAD, product(setup.LOADS, ALL), plan.by_load
+    yield BY_SHARE, product(setup.SHARES, ALL), plan.by_share
     for days in spans(plan):
         yield LONG, [(days, "HH")], long
         yield LONG_NO_TIMER, [(days, "HH")], _with(long, "release_interval", 0)
-    yield SHARE_NO_TIMER, _places(setup.SHARES, ["HH"]), _with(plan.by_share, "release_interval", 0)
+    yield SHARE_NO_TIMER, product(setup.SHARES, ["HH"]), _with(plan.by_share, "release_interval", 0)
     order = ("HH",) if plan.quick else setup.HOLDING
-    yield LAST, _places(setup.SHARES, order), _with(plan.by_share, "release_order", "last")
+    yield LAST, product(setup.SHARES, order), _with(plan.by_share, "release_order", "last")
     for each in sensitivities(plan):
         points = [point for point in each.points if point != each.usual]
         schemes = (*each.schemes, *((setup.BASE,) if each.own_base else ()))
@@ -70,17 +71,13 @@ def _experiments(plan: setup.Plan) -> Iterator[tuple[str, Iterable[tuple[float, 
                 usual = plan.by_share(schemes, of.share, replication)
             return of.vary(usual, point, plan.days)
 
-        yield each.name, _places(points, schemes), vary
+        yield each.name, product(points, schemes), vary
     if plan.months.generated:
         yield (
             ALIKE,
-            _places(setup.LOADS, ALL),
+            product(setup.LOADS, ALL),
             lambda schemes, load, number: plan.by_share(schemes, ALIKE_SHARE, number, load),
         )
-
-
-def _places(points: Iterable[float], schemes: Sequence[str]) -> list[tuple[float, str]]:
-    return [(point, each) for point in points for each in schemes]
 
 
 def _with(at: At, key: str, value: object) -> At:

@@ -36,7 +36,7 @@ from cosched_papers.studies.tang2011.setup import (
     SHARES,
 )
 from cosched_sim.results.estimate import estimate, jackknifed
-from cosched_sim.studies.measured import Values, average, could_be_most, more, pairs, ratio
+from cosched_sim.studies.measured import Values, average, could_be_most, differences, more, pairs, rise
 from cosched_sim.studies.paper import Claim, read_claims
 from cosched_sim.studies.verdicts import (
     FAILS,
@@ -75,14 +75,11 @@ def claims() -> list[Claim[Results]]:
 
 def _small_and_grows_at_high_load(results: Results) -> Verdict:
     small = _at_most(extras(results, BY_LOAD, (LOW, MEDIUM), "intrepid", WAIT), below(SMALL_MIN))
-    places = [((BY_LOAD, HIGH, schemes), (BY_LOAD, load, schemes)) for load in (LOW, MEDIUM) for schemes in SCHEMES]
-    grows = positive(
-        [
-            (f"{high[2]}, 0.75 against {low[1]:g}", results.difference(high, low, f"intrepid {WAIT}{EXTRA}"))
-            for high, low in places
-        ],
-        " min",
-    )
+    measure = f"intrepid {WAIT}{EXTRA}"
+    grows = positive((
+        (f"{of}, 0.75 against {load:g}", results.difference((BY_LOAD, HIGH, of), (BY_LOAD, load, of), measure))
+        for load in (LOW, MEDIUM) for of in SCHEMES
+    ), " min")  # fmt: skip
     return parts(("at 0.25 and 0.5", small), ("at 0.75 more by", grows))
 
 
@@ -123,13 +120,13 @@ def _same_load(results: Results, machine: str) -> Verdict:
 
 
 def _slowdown_rises_at_high_load(results: Results) -> Verdict:
-    def rise(load: float) -> Named:
+    def at(load: float) -> Named:
         extra = average(results, averaged(BY_LOAD, (load,), "intrepid", f"{SLOWDOWN}{EXTRA}"))
         name, share = as_shares(results, BY_LOAD, load, "intrepid", SLOWDOWN, (f"at {load:g}", extra))
         return name, share and share.times(100)
 
-    lower = all_of(map(rise, LOADS[:2]), Range(high=PAPER_RISE), " %")
-    return parts(("at 0.25 and 0.5", lower), ("at 0.75", all_of([rise(HIGH)], above(PAPER_RISE), " %")))
+    lower = all_of(map(at, LOADS[:2]), Range(high=PAPER_RISE), " %")
+    return parts(("at 0.25 and 0.5", lower), ("at 0.75", all_of([at(HIGH)], above(PAPER_RISE), " %")))
 
 
 def _eureka_slows_little(results: Results) -> Verdict:
@@ -184,11 +181,8 @@ def _trade_off(results: Results) -> Verdict:
     found = []
     for machine, holds in (("intrepid", I_HOLDS), ("eureka", E_HOLDS)):
         yields, hold = zip(*(pair[::-1] for pair in HOLD_AND_YIELD[machine]), strict=True)
-        more_sync, less_sync = (averaged(BY_LOAD, LOADS, machine, SYNC, schemes) for schemes in (yields, hold))
-        gain, loss = (
-            more(results, more_sync, less_sync),
-            average(results, averaged(BY_LOAD, LOADS, machine, LOSS, holds)),
-        )
+        gain = more(results, *(averaged(BY_LOAD, LOADS, machine, SYNC, schemes) for schemes in (yields, hold)))
+        loss = average(results, averaged(BY_LOAD, LOADS, machine, LOSS, holds))
         verdict = parts(("", positive([("less sync time", gain)], " min")), ("", positive([("loss", loss)])))
         found.append((machine.capitalize(), replace(verdict, ours=f"{gain} min less sync time for {loss} node-hours")))
     return parts(*found)
@@ -198,22 +192,17 @@ def _grows(results: Results, machine: str, measure: str) -> Verdict:
     """Decide whether the measure grows from share to share, averaged over the combinations."""
     at = {share: averaged(BY_SHARE, (share,), machine, f"{measure}{EXTRA}") for share in SHARES}
     unit = " min" if measure == WAIT else ""
-    verdict = positive(
-        [
-            (f"from {100 * one:g} to {100 * other:g} %", more(results, at[other], at[one]))
-            for one, other in pairwise(SHARES)
-        ],
-        unit,
-    )
+    lines = [(f"from {100 * one:g} to {100 * other:g} %", at[other], at[one]) for one, other in pairwise(SHARES)]
+    verdict = positive(differences(results, lines), unit)
     means = ", ".join(str(average(results, of)) for of in at.values())
     verdict = replace(verdict, ours=f"{means}{unit}")
     return because(verdict, lambda: _why_flat(results, machine))
 
 
-def _slowdown_follows_wait_by_share(results: Results, machine: str) -> Verdict:
+def _slowdown_follows_wait_by_share(results: Results) -> Verdict:
     """Decide both halves: there is a wait to follow."""
-    verdict = parts((WAIT, _grows(results, machine, WAIT)), (SLOWDOWN, _grows(results, machine, SLOWDOWN)))
-    return because(verdict, lambda: _why_flat(results, machine))
+    verdict = parts(*((of, _grows(results, "intrepid", of)) for of in (WAIT, SLOWDOWN)))
+    return because(verdict, lambda: _why_flat(results, "intrepid"))
 
 
 def _why_flat(results: Results, machine: str) -> str:
@@ -229,12 +218,8 @@ def _why_flat(results: Results, machine: str) -> str:
 
 def _rises_to_a_third(results: Results, machine: str, schemes: Sequence[str]) -> list[Named]:
     """Return by how many per cent the wait at 33 % is above that at 20 % under each combination."""
-    found: list[Named] = []
-    for name in schemes:
-        third, fifth = (((BY_SHARE, share, name), f"{machine} {WAIT}") for share in (THIRD, FIFTH))
-        rise = ratio(results, third, fifth)
-        found.append((name, rise and rise.minus(1).times(100)))
-    return found
+    of = f"{machine} {WAIT}"
+    return [(name, rise(results, ((BY_SHARE, THIRD, name), of), ((BY_SHARE, FIFTH, name), of))) for name in schemes]
 
 
 def _eureka_at_a_third(results: Results) -> Verdict:
@@ -244,25 +229,21 @@ def _eureka_at_a_third(results: Results) -> Verdict:
 
 def _intrepid_hold_at_a_third(results: Results) -> Verdict:
     """Decide whether the wait is more than a tenth longer under hold."""
-    named: list[Named] = []
-    for hold, other in HOLD_AND_YIELD["intrepid"]:
-        one, two = (((BY_SHARE, THIRD, schemes), f"intrepid {WAIT}") for schemes in (hold, other))
-        longer = ratio(results, one, two)
-        named.append((f"{hold} against {other}", longer and longer.minus(1).times(100)))
+    of = f"intrepid {WAIT}"
+    named = [
+        (f"{hold} against {other}", rise(results, ((BY_SHARE, THIRD, hold), of), ((BY_SHARE, THIRD, other), of)))
+        for hold, other in HOLD_AND_YIELD["intrepid"]
+    ]
     return all_of(named, above(MARKED), " %")
 
 
 def _hold_hold_is_worst(results: Results) -> Verdict:
     found = []
     for machine in MACHINES:
-        named = [
-            (
-                f"{name} beside HH",
-                results.difference((BY_SHARE, THIRD, "HH"), (BY_SHARE, THIRD, name), f"{machine} {SLOWDOWN}"),
-            )
-            for name in SCHEMES[1:]
-        ]
-        means = results.means_of(BY_SHARE, (THIRD,), SCHEMES, f"{machine} {SLOWDOWN}")
+        of = f"{machine} {SLOWDOWN}"
+        worst, *others = ((BY_SHARE, THIRD, schemes) for schemes in SCHEMES)
+        named = [(f"{other[2]} beside HH", results.difference(worst, other, of)) for other in others]
+        means = results.means_of(BY_SHARE, (THIRD,), SCHEMES, of)
         ours = ", ".join(f"{name} {value}" for (_, name), value in means.items())
         found.append((machine.capitalize(), replace(positive(named), ours=ours)))
     return parts(*found)
@@ -274,11 +255,9 @@ def _marked_at_a_third(results: Results) -> Verdict:
     for machine in MACHINES:
         fifth, third = (averaged(BY_SHARE, (share,), machine, f"{WAIT}{EXTRA}") for share in (FIFTH, THIRD))
         rises = [high - (1 + MARKED / 100) * low for high, low in pairs(results, third, fifth)]
-        marked = estimate(rises) if rises else None
-        there = average(results, third)
-        verdict = positive(
-            [("the extra wait at 33 %", there), ("what it is above 1.1 times that at 20 %", marked)], " min"
-        )
+        marked, there = estimate(rises) if rises else None, average(results, third)
+        named = [("the extra wait at 33 %", there), ("what it is above 1.1 times that at 20 %", marked)]
+        verdict = positive(named, " min")
         ours = f"{average(results, fifth)} min at 20 %, {there} min at 33 %"
         growth.append((machine.capitalize(), replace(verdict, ours=ours)))
     return because(parts(*growth), lambda: _why_flat(results, "intrepid"))
@@ -331,7 +310,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "eureka-waits-by-share": lambda r: _grows(r, "eureka", WAIT),
     "eureka-below-a-fifth": lambda r: _at_most(extras(r, BY_SHARE, SHARES[:3], "eureka", WAIT), Range(high=SMALL_MIN)),
     "eureka-at-a-third": _eureka_at_a_third,
-    "intrepid-slows-by-share": lambda r: _slowdown_follows_wait_by_share(r, "intrepid"),
+    "intrepid-slows-by-share": _slowdown_follows_wait_by_share,
     "eureka-slows-by-share": lambda r: _grows(r, "eureka", SLOWDOWN),
     "hold-hold-is-worst": _hold_hold_is_worst,
     "marked-at-a-third": _marked_at_a_third,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 from cosched_papers.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched_papers.studies.tang2011.setup import BASE, MACHINES, SCHEMES
@@ -61,8 +61,7 @@ def hold_minus_yield(
     of, pairs = f"{machine} {measure}", [pair[::sign] for pair in HOLD_AND_YIELD[machine]]
     return [
         (f"{one} against {other} at {at:g}", results.difference((experiment, at, one), (experiment, at, other), of))
-        for at in points
-        for one, other in pairs
+        for at, (one, other) in product(points, pairs)
     ]
 
 
@@ -84,12 +83,11 @@ def steps(
 def worse_under_hold(results: Results, experiment: str, points: Points) -> dict[str, str]:
     """Return for each comparison on each machine the verdict on whether hold has a greater wait or slowdown."""
     words = {}
-    for point in points:
-        for machine in MACHINES:
-            waits, slowdowns = (hold_minus_yield(results, experiment, (point,), machine, of) for of in (WAIT, SLOWDOWN))
-            for (name, wait), (_, slowdown) in zip(waits, slowdowns, strict=True):
-                if wait is not None and slowdown is not None:
-                    words[f"{machine.capitalize()}, {name}"] = one_holds(map(POSITIVE.decides, (wait, slowdown)))
+    for point, machine in product(points, MACHINES):
+        waits, slowdowns = (hold_minus_yield(results, experiment, (point,), machine, of) for of in (WAIT, SLOWDOWN))
+        for (name, wait), (_, slowdown) in zip(waits, slowdowns, strict=True):
+            if wait is not None and slowdown is not None:
+                words[f"{machine.capitalize()}, {name}"] = one_holds(map(POSITIVE.decides, (wait, slowdown)))
     return words
 
 

@@ -44,7 +44,7 @@ def read_log(option: str, settings: Mapping[str, str], say: Callable[[str], None
         raise InputError(source, error.where, error.reason) from None
     for message in (*traces.left_out_messages(jobs), *jobs.remarks):
         say(message)
-    return Log(_in_order(jobs), nodes)
+    return Log(rows_of(jobs, np.argsort(jobs.submit, kind="stable")), nodes)
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,11 @@ def cut_months(logs: Sequence[Log], replications: int, days: float, folder: Path
         replications = 1
     for replication, month in enumerate(_months(intrepid.jobs, span_s, replications), 1):
         share = Fraction(replication - 1, max(replications - 1, 1))
-        _write(months.file(0, "month", replication), month, intrepid.nodes)
+        write_log(months.file(0, "month", replication), month, intrepid.nodes)
         for load in LOADS:
-            packed = _packed(eureka, load, span_s, share)
-            _write(months.file(1, f"{load:g}", replication), packed, eureka.nodes)
+            write_log(months.file(1, f"{load:g}", replication), _packed(eureka, load, span_s, share), eureka.nodes)
         many = _of_many(eureka, len(month), span_s, share)
-        _write(months.file(1, "many", replication), many, eureka.nodes)
+        write_log(months.file(1, "many", replication), many, eureka.nodes)
     return months, replications
 
 
@@ -116,7 +115,7 @@ def _months(jobs: Workload, span_s: int, count: int) -> Iterator[Workload]:
     first, spare = int(jobs.submit[0]), max(_span(jobs) - span_s, 0)
     for number in range(count):
         start = first + spare * number // max(count - 1, 1)
-        yield _from_zero(traces.cut(jobs, start, start + span_s + 1))
+        yield from_zero(traces.cut(jobs, start, start + span_s + 1))
 
 
 def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
@@ -128,7 +127,7 @@ def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
     before = int(work[begin - 1]) if begin else 0
     end = max(int(np.searchsorted(work, before + needed)) + 1, begin + 2)
     window = rows_of(log.jobs, slice(begin, end))
-    return _from_zero(traces.scale_to_load(window, log.nodes, str(load)))
+    return from_zero(traces.scale_to_load(window, log.nodes, str(load)))
 
 
 def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
@@ -140,7 +139,7 @@ def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
     factor = MEDIUM * log.nodes * span_s / int((window.run * window.nodes).sum())
     run = np.maximum(np.rint(window.run * factor), 1).astype(np.int64)
     requested = np.maximum(np.ceil(window.requested * factor).astype(np.int64), run)
-    return _from_zero(replace(window, run=run, requested=requested))
+    return from_zero(replace(window, run=run, requested=requested))
 
 
 def _place(jobs: Workload, latest: int, share: Fraction) -> int:
@@ -159,13 +158,11 @@ def rows_of(jobs: Workload, rows: slice | np.ndarray) -> Workload:
     return replace(jobs, **columns)
 
 
-def _in_order(jobs: Workload) -> Workload:
-    return rows_of(jobs, np.argsort(jobs.submit, kind="stable"))
-
-
-def _from_zero(jobs: Workload) -> Workload:
+def from_zero(jobs: Workload) -> Workload:
+    """Return the same jobs, of which the first one is submitted at 0."""
     return replace(jobs, submit=jobs.submit - jobs.submit[0])
 
 
-def _write(path: Path, jobs: Workload, nodes: int) -> None:
+def write_log(path: Path, jobs: Workload, nodes: int) -> None:
+    """Write the jobs of a machine of so many nodes; OSError."""
     traces.write_swf(jobs, path, {"MaxNodes": str(nodes), "MaxProcs": str(nodes)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 
 import polars
 from polars import DataFrame, col
@@ -38,12 +39,11 @@ def deadlocks_table(results: Results) -> DataFrame:
 def release_order_table(results: Results) -> DataFrame:
     """Compare the paper's release order with ours: runs in which holds change places for ever, costs of the others."""
     rows: list[Row] = []
-    for share in SHARES:
-        for schemes in HOLDING:
-            last, ours = (_runs(results, name, share, schemes) for name in (cases.LAST, cases.BY_SHARE))
-            if len(last):
-                stalled = (int(each["stalled"].cast(polars.Int64).sum()) for each in (last, ours))
-                rows.append((f"{100 * share:g} %", schemes, len(last), *stalled, *_costs(last, ours)))
+    for share, schemes in product(SHARES, HOLDING):
+        last, ours = (_runs(results, name, share, schemes) for name in (cases.LAST, cases.BY_SHARE))
+        if len(last):
+            stalled = (int(each["stalled"].cast(polars.Int64).sum()) for each in (last, ours))
+            rows.append((f"{100 * share:g} %", schemes, len(last), *stalled, *_costs(last, ours)))
     return _frame(rows, WORDS["orders"])
 
 
@@ -52,10 +52,9 @@ def sensitivity_table(results: Results, sensitivity: Sensitivity) -> DataFrame:
     measures = [f"{machine} {name}" for name in (WAIT, WAIT + EXTRA, SYNC, LOSS_SHARE) for machine in MACHINES]
     measures += [TOGETHER] if sensitivity.splits_pairs else []
     rows: list[Row] = []
-    for point in sensitivity.points:
-        for schemes in sensitivity.schemes:
-            found = [results.mean((sensitivity.name, point, schemes), measure) for measure in measures]
-            rows.append((sensitivity.label(point), schemes, *_with_halves(found)))
+    for point, schemes in product(sensitivity.points, sensitivity.schemes):
+        found = [results.mean((sensitivity.name, point, schemes), measure) for measure in measures]
+        rows.append((sensitivity.label(point), schemes, *_with_halves(found)))
     return _frame(rows, (sensitivity.axis, "schemes"), measures)
 
 
