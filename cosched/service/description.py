@@ -98,7 +98,8 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     if settings.hold_check:
         yield "who holds", f"asks every {_duration(settings.hold_check)} whether its mates still wait"
     yield "calls to peers", f"{section.peer_timeout} s each, repeated for {_duration(section.peer_patience)}"
-    yield "agreed starts", _agreed_starts(section)
+    agreed = f"if the manager can, and a peer's clock differs by at most {section.max_clock_offset} s"
+    yield "agreed starts", agreed if section.max_clock_offset else "none: pairs start at once"
     grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}{grace}"
 
@@ -122,12 +123,6 @@ def _requeued_member(settings: CoschedulingSettings) -> str:
     if settings.on_member_requeued is OnMemberRequeued.REQUEUE:
         return f"the others are queued again, too, at most {settings.max_requeues} times"
     return "the others end" if settings.on_member_requeued is OnMemberRequeued.END else "the others run on"
-
-
-def _agreed_starts(section: Coscheduling) -> str:
-    if not section.max_clock_offset:
-        return "none: pairs start at once"
-    return f"if the manager can, and a peer's clock differs by at most {section.max_clock_offset} s"
 
 
 def _scheme(section: Coscheduling, max_yields: int) -> str:

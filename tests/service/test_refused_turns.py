@@ -33,11 +33,12 @@ from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.linking import Coupled
-from cosched.service.replay.pace import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, Lockstep
+from cosched.service.replay.pace import Lockstep
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
+from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS
 from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import SCRIPT, Faults, Node, World

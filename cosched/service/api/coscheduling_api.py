@@ -82,7 +82,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
         try:
             asked = call.read_request(message, here)
             if asked.peer == here and isinstance(asked.request, GetMateJobId):
-                self._check_reader(caller)
+                if caller.user is None and not caller.plaintext:
+                    self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {here}")
                 return call.answer(*self._own_mate(asked.request.caller))
             self.check_peer(caller, asked.peer)
             self.domain.asked_at = self.domain.clock.now()
@@ -221,10 +222,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if peer not in self._peers:
             self._refuse(caller, "PEER_UNKNOWN", f"no peer {peer} is configured here")
 
-    def _check_reader(self, caller: Caller) -> None:
-        if caller.user is None and not caller.plaintext:
-            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self.domain.name}")
-
     def _refuse(self, caller: Caller, reason: str, message: str) -> None:
         self.domain.metrics.denied(reason).inc()
         self.domain.sparing_log.warning((caller.via, reason), "refused: %s (%s)", message, caller.via)
@@ -235,7 +232,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         record = self.domain.record(job)
         if record is None or not record.is_pair:
             return MateJobId(Found.NO_PAIR, None), self.domain.name
-        peer, mate = record.mate.peer, record.mate.mate
+        peer, mate = record.named.peer, record.named.mate
         return MateJobId(Found.UNSUBMITTED if mate is None else Found.MATE, mate), peer
 
 

@@ -109,9 +109,8 @@ class Requests:
         denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
         level = logging.WARNING if denied else logging.INFO
         alike = request.caller.via, request.method, refusal.reason
-        self._domain.sparing_log.log(
-            level, alike, "%s of %s is refused: %s", request.method, request.caller.via, refusal.message
-        )
+        said = "%s of %s is refused: %s", request.method, request.caller.via, refusal.message
+        self._domain.sparing_log.log(level, alike, *said)
         if denied:
             self._domain.metrics.denied(refusal.reason).inc()
         if not self._domain.turns.problem:

@@ -9,7 +9,6 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
@@ -70,7 +69,10 @@ class Views:
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if allocation is not None:
-            self._write_allocation(message, job.state, allocation)
+            message.node_names.extend(allocation.where or ())
+            if job.state is JobState.RUNNING and allocation.expected < FOREVER:
+                message.expected_end.seconds = self._clock.to_wall(allocation.expected)
+                message.latest_end.seconds = self._clock.to_wall(allocation.latest_end)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
         if job.group is not None:
@@ -79,12 +81,6 @@ class Views:
         message.columns.update(said)
         if LEAST_NODES in said:
             self._write_malleable(message.malleable, record)
-
-    def _write_allocation(self, message: job_pb2.Job, state: JobState, allocation: Allocation) -> None:
-        message.node_names.extend(allocation.where or ())
-        if state is JobState.RUNNING and allocation.expected < FOREVER:
-            message.expected_end.seconds = self._clock.to_wall(allocation.expected)
-            message.latest_end.seconds = self._clock.to_wall(allocation.latest_end)
 
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
         job = record.job
@@ -110,8 +106,8 @@ class Views:
             self._write_mate(shown, record, named)
         shown.or_alone = named.or_alone
         write_terms(shown.terms, named.terms)
-        if record.gap is not None:
-            shown.gap.FromMilliseconds(round(record.gap * 1000))
+        if (gap := record.gap_s if record.apart_s is None else record.apart_s) is not None:
+            shown.gap.FromMilliseconds(round(gap * 1000))
 
     def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: Named) -> None:
         (peer,), mate, pair = named.others, named.mate, named.pair

@@ -121,7 +121,8 @@ class Questions:
         """Return whether a job on record is this owner's, and the peer may hear of it; as in `Names`."""
         if record.owner != self._core.names.owner_here(peer, request.owner):
             return False
-        return peer in record.mates or self._core.names.may_adopt(peer, adoptable=record.adoptable, held=False)
+        adoptable = record.job.adoptable and not record.paired
+        return peer in record.mates or self._core.names.may_adopt(peer, adoptable=adoptable, held=False)
 
     def _recall(self, asked: Asked) -> None:
         """A job that has ended is not in memory for long; its mate may still ask."""

@@ -103,10 +103,8 @@ def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
     if theirs:
         jobs = f"job {theirs[0].id} has" if len(theirs) == 1 else f"{len(theirs)} jobs, such as {theirs[0].id}, have"
         one = "another scheduler" if name is None else f"the scheduler {name}"
-        reason = (
-            f"{jobs} nodes of {one}: start it with that, drain it, and make it {domain.kind.name} when all have ended"
-        )
-        raise InputError(f"domain {domain.name}", None, reason)
+        then = f"drain it, and make it {domain.kind.name} when all have ended"
+        raise InputError(f"domain {domain.name}", None, f"{jobs} nodes of {one}: start it with that, {then}")
 
 
 def _check_nodes(domain: LiveDomain, record: JobRecord) -> None:

@@ -152,9 +152,8 @@ class Front:
     async def _pass_on(self, relay: Relay, transport: asyncio.Transport, passed: Passed) -> None:
         try:
             await self._prepare(passed, transport.get_extra_info("socket"))
-            await asyncio.get_running_loop().create_unix_connection(
-                lambda: relay.far, sock=_connected(self._way(passed.name), self._way("server"))
-            )
+            connected = _connected(self._way(passed.name), self._way("server"))
+            await asyncio.get_running_loop().create_unix_connection(lambda: relay.far, sock=connected)
         except ConnectionError:
             relay.abort()
         except OSError as error:

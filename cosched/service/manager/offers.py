@@ -345,7 +345,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         """Return whether another domain is meant than before by a job that does not name its mate's."""
         if known.named is None:
             return False
-        before = self._domain.jobs[known.job_id].mate.peer
+        before = self._domain.jobs[known.job_id].named.peer
         return ANY_OF in before and self._meant(known.named).peer != before
 
     def _found(self, known: Known) -> Iterator[Callable[[], None]]:

@@ -65,7 +65,10 @@ class PageApi(ApiForPeers[Described], PageServiceServicer):
             return await self._describe(request, peer)
 
     async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:
-        told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._serving.about()))
+        told = page_pb2.DescribeJobsResponse(domain=self._serving.about())
+        told.domain.ClearField("peers")  # this is not for others, nor for which jobs its drain waits
+        if told.domain.HasField("drain"):
+            told.domain.drain.ClearField("waits_for")
         name = check_text("viewer", request.viewer, MAX_OWNER, least=0)
         viewer = self.domain.core.names.owner_here(peer, name) if name else ""
         records = {job: await self._seen(job, peer, viewer) for job in _checked(request.job_ids)}
@@ -107,10 +110,3 @@ def _checked(job_ids: Iterable[str]) -> list[str]:
     if any(number(job) is None for job in jobs):
         raise FieldError("job_ids", "contains an invalid job id")
     return jobs
-
-
-def _without_peers(domain: cluster_pb2.Domain) -> cluster_pb2.Domain:
-    """Leave out the domain's peers, and the jobs that its drain waits for: they are not for others."""
-    del domain.peers[:]
-    domain.drain.ClearField("waits_for") if domain.HasField("drain") else None
-    return domain

@@ -106,9 +106,7 @@ def as_allowed(explained: explain_pb2.Explanation, told: Mapping[DomainName, Tol
     for mate in allowed.mates:
         answer = told.get(mate.job.domain)
         if mate.job.job_id and (answer is None or mate.job.job_id not in answer.jobs):
-            problem = answer.problem if answer is not None else ""
-            mate.CopyFrom(
-                explain_pb2.Outlook(job=mate.job, problem=problem or f"{mate.job.domain} lets you see nothing of it")
-            )
+            problem = (answer.problem if answer else "") or f"{mate.job.domain} lets you see nothing of it"
+            mate.CopyFrom(explain_pb2.Outlook(job=mate.job, problem=problem))
             allowed.ClearField("together")
     return allowed

@@ -98,10 +98,10 @@ def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
         late = peer.back_by is not None and peer.back_by < situation.now
         back = f"said that it would be back {ago(peer.back_by, situation.now) if peer.back_by else 'soon'}"
         what = f"{peer.name} stopped in order {ago(peer.stopped_at, situation.now)}, and {back}; {waits}."
-        head = (
-            f"{peer.name} is not back in time: {_APART}" if late else f"{peer.name} stopped in order, and will be back"
-        )
-        yield Problem(Weight.STOPS if late else Weight.HURTS, head, what, f"{_SERVES if late else ''}{without}")
+        weight, head = Weight.HURTS, "stopped in order, and will be back"
+        if late:
+            weight, head, without = Weight.STOPS, f"is not back in time: {_APART}", f"{_SERVES}{without}"
+        yield Problem(weight, f"{peer.name} {head}", what, without)
     elif peer.state == "unreachable":
         what = f"{peer.name} gives no answer for {since}; {waits}."
         yield Problem(Weight.STOPS, f"{peer.name} gives no answer: {_APART}", what, f"{_SERVES}{without}")

@@ -131,9 +131,6 @@ class PeerClient:
 
     async def _take_room(self, deadline: float) -> None:
         """Wait while there are too many open calls."""
-        if not self._room.locked():
-            await self._room.acquire()
-            return
         try:
             async with asyncio.timeout_at(deadline):
                 await self._room.acquire()

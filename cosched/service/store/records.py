@@ -15,7 +15,7 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import JobState
 from cosched.core.kept import Plain, restore, to_plain
-from cosched.core.protocol import NO_MATE, Domain, JobId, Named
+from cosched.core.protocol import Domain, JobId, Named
 from cosched.core.scheduling.run_times import Origin, Runs
 from cosched.core.scheduling.scheduler import WITH_NODES
 
@@ -46,7 +46,7 @@ class JobRecord:
     lookup: int = 0  # cosched.v1.MateLookup
     mate_status: int = 0  # cosched.v1.MateStatus
     heard_at: int | None = None
-    gap_s: int | None = None
+    gap_s: int | None = None  # how much later it began than those that start with it, as was foreseen at its start
     cancelled_by: str | None = None  # who, or what, has ordered its end
     preempted_at: int | None = None  # since when the end of a run is awaited, for its job is queued again; else None
     account: str = ""  # which the batch system charges; empty: none
@@ -55,7 +55,7 @@ class JobRecord:
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
     began_at: float | None = None  # when its manager began to run it; None: it has not, as far as is known
-    apart_s: float | None = None  # how much later it began than those that start with it; None: not known
+    apart_s: float | None = None  # the same, as measured; None: not known
     scheduled: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler keeps of it (ClusterJob.to_keep)
     kept: Plain = field(default_factory=dict, repr=False, compare=False)  # what is on record of `job` and `scheduled`
 
@@ -86,11 +86,6 @@ class JobRecord:
         if ordered is None or self.began_at is not None:
             return None if ordered is None else self.began_at
         return ordered if self.job.state.final else None
-
-    @property
-    def gap(self) -> float | None:
-        """How many seconds later it began than those that start with it, as measured, or as foreseen at its start."""
-        return self.gap_s if self.apart_s is None else self.apart_s
 
     @property
     def is_launched(self) -> bool:
@@ -137,11 +132,6 @@ class JobRecord:
         return self.job.named
 
     @property
-    def mate(self) -> Named:
-        """Its mate in a pair; NO_MATE: it is in no pair."""
-        return self.job.named if self.job.is_pair else NO_MATE
-
-    @property
     def starts_by(self) -> dict[str, int]:
         """By when the other members of its group start, by domain and their windows; empty before it has begun."""
         group, started = self.job.group, self.job.started_at
@@ -149,11 +139,6 @@ class JobRecord:
             return {}
         instant = started - group.window(group.own)[0]
         return {peer: instant + group.window(peer)[1] for peer in group.partners}
-
-    @property
-    def adoptable(self) -> bool:
-        """Whether its owner lets a job that names it have it: it names nobody."""
-        return self.job.adoptable and not self.paired
 
     @property
     def slot(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from cosched.core.job import JobState
@@ -143,7 +143,11 @@ def jobs(
         condition, values = f"{condition} AND group_name = ?", (*values, group)
     if states is None and owner is None:
         return f"{_JOBS} WHERE {condition} ORDER BY id LIMIT ?", (*values, limit)
-    return _by_state(JobState if states is None else states, condition, values, limit)
+    # Each state by itself: an index has its jobs by id, and SQLite merges the selections
+    wanted = sorted(set(JobState if states is None else states))
+    selections = [f"{_JOBS} WHERE state = {int(state)} AND {condition}" for state in wanted]
+    every = " UNION ALL ".join(selections) or f"{_JOBS} WHERE false"
+    return f"{every} ORDER BY id LIMIT ?", (*values * len(selections), limit)
 
 
 def events_before(before: int, kinds: Sequence[int], length: int) -> Statement:
@@ -158,13 +162,6 @@ def stories(jobs: Sequence[int], kinds: Sequence[int], limit: int) -> Statement:
     if kinds:
         condition, values = f"{condition} AND kind IN (SELECT value FROM json_each(?))", [*values, json.dumps([*kinds])]
     return f"{_EVENTS} WHERE {condition} ORDER BY sequence DESC LIMIT ?", (*values, limit)
-
-
-def _by_state(states: Iterable[JobState], condition: str, values: tuple[Any, ...], limit: int) -> Statement:
-    """Select each state by itself: an index has its jobs by id, and SQLite merges the selections."""
-    selections = [f"{_JOBS} WHERE state = {int(state)} AND {condition}" for state in sorted(set(states))]
-    every = " UNION ALL ".join(selections) or f"{_JOBS} WHERE false"
-    return f"{every} ORDER BY id LIMIT ?", (*values * len(selections), limit)
 
 
 def events(after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int, until: int = _LAST) -> Statement:

@@ -129,13 +129,9 @@ class Store(Reading):
             if self._connection.in_transaction:  # some errors end the transaction by themselves
                 self._execute("ROLLBACK")
             if isinstance(error, StoreError) and error.full:
-                self._empty_log()
+                with suppress(StoreError):  # in the database, most of the log takes the place of what was there
+                    self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
             raise
-
-    def _empty_log(self) -> None:
-        """Copy what is in the log into the database, where most of it takes the place of what was there."""
-        with suppress(StoreError):
-            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _check_files(self) -> None:
         """Raise StoreError if the files were moved or replaced, so that nobody would find what is written now."""
@@ -269,9 +265,8 @@ class Store(Reading):
         self._retire_events(before)
         retired = self._read(tuple, statements.RETIRE_JOBS, (before,))
         self._write(statements.RETIRE_REPLIES, ((job,) for job, _ in retired))
-        self._write(
-            statements.RETIRE_ANSWERS, (mate for _, mates in retired for mate in json.loads(mates or "{}").items())
-        )
+        mates_of = (json.loads(mates or "{}") for _, mates in retired)
+        self._write(statements.RETIRE_ANSWERS, (mate for mates in mates_of for mate in mates.items()))
         first = self.first_sequence()
         self._write(statements.RETIRE_OLD_REPLIES, [(first,)])
         self._write(statements.RETIRE_OLD_ANSWERS, [(first,)])

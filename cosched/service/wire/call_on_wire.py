@@ -20,10 +20,6 @@ _Message = TypeVar("_Message", bound=Message)
 _Response = TypeVar("_Response", bound=Message)
 
 
-def _any_answer(_request: Request, _reply: Reply) -> None:
-    """Every answer that can be read answers the request."""
-
-
 @dataclass(frozen=True, slots=True)
 class CallOnWire(Generic[_Request, _Message, _Reply, _Response]):
     """One call and its answer; what reads or checks raises FieldError.
@@ -39,7 +35,7 @@ class CallOnWire(Generic[_Request, _Message, _Reply, _Response]):
     read: Callable[[_Message, Domain, Domain], Sequence[Any]]  # by the first domain, of the second one; in order
     write_reply: Callable[[_Reply, Domain], Fields]  # that domain is called
     read_reply: Callable[[_Response, Domain], _Reply]  # of that domain
-    check: Callable[[_Request, _Reply], None] = _any_answer  # whether the answer is one to this request
+    check: Callable[[_Request, _Reply], None] = lambda *_: None  # whether the answer is one to this request
 
     @property
     def name(self) -> str:

@@ -141,16 +141,11 @@ def _read_question(
     message: wire.ProposeGroupStartRequest,
 ) -> tuple[int | None, int, bool, tuple[Domain, ...], int | None]:
     """Return the fields of a question for a later instant: not_before, only_before, book, without and instant."""
-    given = message.HasField("not_before")
-    for field, has in (
-        ("only_before", message.HasField("only_before")),
-        ("book", message.book),
-        ("without", message.without),
-        ("instant", message.HasField("instant")),
-    ):
-        if has and not given:
-            raise FieldError(field, "must not be given without not_before")
-    if not given:
+    if not message.HasField("not_before"):
+        given = {field.name for field, _ in message.ListFields()}
+        for name in ("only_before", "book", "without", "instant"):
+            if name in given:
+                raise FieldError(name, "must not be given without not_before")
         return None, 0, False, (), None
     if len(message.without) > MAX_MEMBERS - 2:
         raise FieldError("without", f"must be {MAX_MEMBERS - 2} at most, are {len(message.without)}")
