@@ -199,7 +199,7 @@ async def test_a_caller_reads_once_at_a_time_and_others_do_not_wait_for_it(store
         while not order:
             await asyncio.sleep(0)
         async with reads.reading("bob"):
-            assert await reads.last_sequence() == JOBS * EVENTS_OF_A_JOB
+            assert await reads.read(Reader.last_sequence) == JOBS * EVENTS_OF_A_JOB
         assert order == ["ann"]
         greedy[2].cancel()  # one that waits
         go.set()
@@ -220,7 +220,7 @@ async def test_the_loop_goes_on_while_the_thread_reads(store: Store) -> None:
             return 1
 
         reads._reader._connection.create_function("hold", 0, hold)
-        asked = asyncio.create_task(reads._run(lambda: reads._reader._value("SELECT hold()", ())))
+        asked = asyncio.create_task(reads.read(Reader._value, "SELECT hold()", ()))
         await asyncio.wait_for(held.wait(), 60)
         assert await asked == 1
         assert len(await reads.jobs(None, "user3", False, 0, 10)) == 10

@@ -16,7 +16,7 @@ from cosched.core.protocol import JobId
 from cosched.service.api.answering import ApiFor, Context, answered, as_refusal, requested
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
-from cosched.service.api.reads import Reads, in_slices
+from cosched.service.api.reads import BATCH, Reads, in_slices
 from cosched.service.api.requests import Requests, UserRequest, checked_reader
 from cosched.service.api.views import Views
 from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
@@ -26,7 +26,7 @@ from cosched.service.manager.queues import Queue
 from cosched.service.planning.explaining import Explaining
 from cosched.service.planning.machines import Machines
 from cosched.service.planning.quoting import Quotes
-from cosched.service.store import EventRecord, JobRecord, StoreError
+from cosched.service.store import EventRecord, JobRecord, Reader, StoreError
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
     MAX_OWNER,
@@ -230,7 +230,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
         wanted = self._wanted(request)
         async with self._serving.reads.reading(caller):
-            after = now = await self._serving.reads.last_sequence()
+            after = now = await self._serving.reads.read(Reader.last_sequence)
             if request.HasField("after_sequence"):
                 await self._check_kept(request.after_sequence)
                 after = min(request.after_sequence, now)
@@ -253,7 +253,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED))
 
     async def _check_kept(self, after: int) -> None:
-        first = await self._serving.reads.first_sequence()
+        first = await self._serving.reads.read(Reader.first_sequence)
         if after < 0:
             raise FieldError("after_sequence", "is negative")
         if 0 < after < first - 1:
@@ -295,7 +295,7 @@ class _Story:
         """Yield the next events, up to the number `until`; None: all there are."""
         while until is None or self.after < until:
             async with self._reads.reading(self._caller):
-                events, after = await self._reads.events(self.after, self._jobs, self._kinds)
+                events, after = await self._reads.read(Reader.events, self.after, self._jobs, self._kinds, BATCH)
             await self._domain.turns.durable()
             if after is None:
                 return

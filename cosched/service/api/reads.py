@@ -12,14 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from cosched.core.job import JobState
 from cosched.service.domain.charges import Cost
-from cosched.service.store import EventRecord, JobRecord, Reader, Sample
+from cosched.service.store import EventRecord, JobRecord, Reader
 from cosched.service.store.reading import RANGE
 
+P = ParamSpec("P")
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs to look through or write before other work gets its turn
@@ -57,7 +58,7 @@ class Reads:
 
     async def job(self, id: int) -> JobRecord | None:
         """Return the job with this id."""
-        return await self._run(partial(self._reader.job, id))
+        return await self.read(Reader.job, id)
 
     async def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, most: int,
@@ -67,52 +68,26 @@ class Reads:
         found: list[JobRecord] = []
         after: int | None = after_id
         while after is not None and len(found) < most:
-            read = partial(self._reader.jobs, states, owner, paired_only, after, most - len(found), group)
-            batch, after = await self._run(read)
+            some = most - len(found)
+            batch, after = await self.read(Reader.jobs, states, owner, paired_only, after, some, group)
             found += batch
         return found
-
-    async def first_sequence(self) -> int:
-        """Return the number from which on no event has been deleted."""
-        return await self._run(self._reader.first_sequence)
-
-    async def last_sequence(self) -> int:
-        """Return the number of the last recorded event."""
-        return await self._run(self._reader.last_sequence)
-
-    async def events(
-        self, after: int, jobs: Sequence[int], kinds: Sequence[int]
-    ) -> tuple[list[EventRecord], int | None]:
-        """Return some events after that number, of these jobs and kinds, and after which to go on (None: no more)."""
-        return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
-
-    async def samples(self, since: int) -> list[Sample]:
-        """Return what nodes and jobs did since then, in order."""
-        return await self._run(partial(self._reader.samples, since))
 
     async def events_since(self, since: int, kinds: Sequence[int]) -> list[EventRecord]:
         """Return the events of these kinds since that instant, the last one first."""
         found: list[EventRecord] = []
-        before: int | None = await self.last_sequence() + 1
+        before: int | None = await self.read(Reader.last_sequence) + 1
         while before is not None:
-            batch, before = await self._run(partial(self._reader.events_before, before, kinds, since))
+            batch, before = await self.read(Reader.events_before, before, kinds, since)
             found += batch
         return found
-
-    async def ended_since(self, since: int, most: int) -> list[JobRecord]:
-        """Return jobs with mates that have ended since then, at most `most`, the last one first."""
-        return await self._run(partial(self._reader.ended_since, since, most))
-
-    async def stories(self, jobs: Sequence[int], kinds: Sequence[int] = (), most: int = BATCH) -> list[EventRecord]:
-        """Return the last events of a few jobs, at most `most`, in order; of these kinds, none: of all."""
-        return await self._run(partial(self._reader.stories, jobs, kinds, most))
 
     async def usage(self, by: str, since: int) -> dict[str, Usage]:
         """Return what jobs have cost from this hour on, by their `owner`, `account` or `pair`."""
         found: dict[str, Usage] = {}
         after = (since - 1, 0)
         while True:
-            batch = await self._run(partial(self._reader.charges, by, since, after))
+            batch = await self.read(Reader.charges, by, since, after)
             for hour, job, name, *cost in batch:
                 usage = found.setdefault(name, Usage())
                 usage.jobs.add(job)
@@ -121,7 +96,9 @@ class Reads:
             if len(batch) < RANGE:
                 return found
 
-    async def _run(self, read: Callable[[], T]) -> T:
+    async def read(self, of: Callable[Concatenate[Reader, P], T], *what: P.args, **more: P.kwargs) -> T:
+        """Return what a method of the reader returns."""
+        read = partial(of, self._reader, *what, **more)
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 
 

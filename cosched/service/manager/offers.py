@@ -7,8 +7,8 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import assert_never
 
 from cosched.core.coscheduling.ledger import PairedJob
@@ -68,32 +68,23 @@ UNKNOWN_THERE = "its resource manager does not know it any more"
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Offers(Work[SystemOrder, BatchReport]):
     """See Work."""
 
     problem = ""  # orders never wait here
 
-    def __init__(
-        self,
-        domain: LiveDomain,
-        jobs: OfferedJobs,
-        system: BatchSystem,
-        announcer: Announcer,
-        coupled: Coupled,
-        tasks: Tasks,
-        slots: SlotOrders | None = None,
-        finding: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """`jobs`: the domain's. `slots`: of a domain whose pairs meet. `finding`: variables, beside COSCHED_MATES."""
-        self._domain = domain
-        self._jobs = jobs
-        self._system = system
-        self._announcer = announcer
-        self._coupled = coupled
-        self._tasks = tasks
-        self._slots = slots
-        self._finding = finding
-        self._requeues = Cancellations(domain, self._requeue, tasks)
+    _domain: LiveDomain
+    _jobs: OfferedJobs  # the domain's
+    _system: BatchSystem
+    _announcer: Announcer
+    _coupled: Coupled
+    _tasks: Tasks
+    _slots: SlotOrders | None = None  # of a domain whose pairs meet
+    _finding: Mapping[str, str] = field(default_factory=dict)  # variables, beside COSCHED_MATES
+
+    def __post_init__(self) -> None:
+        self._requeues = Cancellations(self._domain, self._requeue, self._tasks)
 
     # Orders
 

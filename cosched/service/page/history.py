@@ -18,7 +18,7 @@ from cosched.service.page.page_api import Described
 from cosched.service.page.sampling import sample_interval
 from cosched.service.page.timeline import SPANS, Axis, Bar, Tick
 from cosched.service.page.viewers import Viewer
-from cosched.service.store import EventRecord, Sample
+from cosched.service.store import EventRecord, Reader, Sample
 from cosched.v1 import domain_pb2
 
 _TICKS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)  # seconds
@@ -147,7 +147,7 @@ class _Making:
     async def history(self) -> History:
         """Make it, as long as there is something."""
         described, now, instant = self._described, self._described.now(), self._instant
-        samples = await described.reads.samples(instant - max(self._spans.values()))
+        samples = await described.reads.read(Reader.samples, instant - max(self._spans.values()))
         events = (await described.reads.events_since(instant - self._length, KINDS))[::-1]
         first = min([instant, *(sample.at for sample in samples[:1]), *(event.at for event in events[:1])])
         spans = [name for name, span in self._spans.items() if span < instant - first]
@@ -178,7 +178,8 @@ class _Making:
         submitted = {event.job: event.at for event in events if event.kind == domain_pb2.EVENT_KIND_SUBMITTED}
         before = [event.job for event in starts if event.job is not None and event.job not in submitted]
         for place in range(0, min(len(before), MOST_LOOKED_UP), _BATCH):
-            told = await self._described.reads.stories(before[place : place + _BATCH], KINDS[:1], _BATCH)
+            batch = before[place : place + _BATCH]
+            told = await self._described.reads.read(Reader.stories, batch, KINDS[:1], _BATCH)
             submitted |= {event.job: event.at for event in told}
         with_mates, others = list[int](), list[int]()
         for event in starts:

@@ -15,7 +15,7 @@ from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.timeline import FUTURE, Axis, Bar
 from cosched.service.page.viewers import Viewer
-from cosched.service.store import JobRecord
+from cosched.service.store import JobRecord, Reader
 from cosched.validation.group_windows import windows_in_words
 
 NEAR = 1.6  # percent of the time line
@@ -93,7 +93,8 @@ class Stories:
         record = described.domain.jobs.get(str(id)) or await described.reads.job(id)
         if record is None or not described.policy.sees(viewer, record.owner):
             return None
-        events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
+        found = await described.reads.read(Reader.stories, [id], (), MAX_EVENTS)
+        events = [Event(described.views.event(event)) for event in found]
         told = {
             peer: await self._told.story(viewer, peer, mate) for peer, mate in record.mates.items() if mate is not None
         }

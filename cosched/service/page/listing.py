@@ -17,7 +17,7 @@ from cosched.service.page import sentences
 from cosched.service.page.page_api import Described
 from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Policy, Viewer
-from cosched.service.store import JobRecord
+from cosched.service.store import JobRecord, Reader
 from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
 
 FRESH = 1.0  # seconds for which the order is used again
@@ -137,7 +137,7 @@ class Listing:
                 sums.add(record)
         paired = [record for record in active if record.paired]
         now = described.clock.now()
-        ended = await described.reads.ended_since(now - max(SPANS.values()), MAX_ENDED)
+        ended = await described.reads.read(Reader.ended_since, now - max(SPANS.values()), MAX_ENDED)
         begun = [record for record in ended if any(by > now for by in record.starts_by.values())]
         over = [record for record in ended if record not in begun and (record.ended_at or 0) >= now - past]
         active.sort(key=lambda one: (STATES.index(one.state), plan.places.get(str(one.id), (0, 0)), *_since(one)))

@@ -18,7 +18,7 @@ from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.problems import Problem, Situation, glance, problems
 from cosched.service.page.timeline import SPANS, Axis, Bar, Outlook, lane, span_of, start_of
 from cosched.service.page.viewers import Viewer
-from cosched.service.store import JobRecord
+from cosched.service.store import JobRecord, Reader
 
 DEFAULT = "6h"
 Start = tuple[datetime, str]  # when one is expected, and what is said of it beside its mark
@@ -149,8 +149,8 @@ class Overviews:
         self, records: Sequence[JobRecord], told: Mapping[str, Told], explained: Mapping[int, Explanation], axis: Axis
     ) -> list[Row]:
         events: dict[int | None, list[Event]] = {}
-        found = await self._described.reads.stories([record.id for record in records], OF_LANES, MAX_EVENTS)
-        for event in found:
+        ids = [record.id for record in records]
+        for event in await self._described.reads.read(Reader.stories, ids, OF_LANES, MAX_EVENTS):
             events.setdefault(event.job, []).append(Event(self._described.views.event(event)))
         return [self._row(record, events.get(record.id, ()), told, explained[record.id], axis) for record in records]
 

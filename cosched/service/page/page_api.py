@@ -15,7 +15,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.page.viewers import Policy
 from cosched.service.planning.explaining import Explaining
-from cosched.service.store import EventRecord, JobRecord
+from cosched.service.store import EventRecord, JobRecord, Reader
 from cosched.service.wire.fields import MAX_OWNER, FieldError, check_domain, check_text, number
 from cosched.v1 import cluster_pb2, domain_pb2, page_pb2
 from cosched.v1.page_pb2_grpc import PageServiceServicer
@@ -73,7 +73,8 @@ class PageApi(ApiForPeers[Described], PageServiceServicer):
         viewer = self.domain.core.names.owner_here(peer, name) if name else ""
         records = {job: await self._seen(job, peer, viewer) for job in _checked(request.job_ids)}
         ids = [record.id for record in records.values() if record is not None]
-        events = await self._serving.reads.stories(ids, () if request.stories else OF_LANES, MAX_EVENTS)
+        kinds = () if request.stories else OF_LANES
+        events = await self._serving.reads.read(Reader.stories, ids, kinds, MAX_EVENTS)
         for job, record in records.items():
             message = told.jobs.add(job_id=job)
             if record is not None:
