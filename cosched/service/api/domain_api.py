@@ -86,9 +86,8 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
         with self._requested(request, context) as user_request:
             job = self._own("job", request.job)
-            record = await self._serving.operations.cancel(
-                user_request, job, unless_started=request.unless_started, final=request.final
-            )
+            if_queued, final = request.unless_started, request.final
+            record = await self._serving.operations.cancel(user_request, job, unless_started=if_queued, final=final)
         return domain_pb2.CancelJobResponse(job=self._serving.views.job(record))
 
     @answered

@@ -87,9 +87,8 @@ class JsonApi:
             owner = viewer.name
         most, after = _whole(asked.get("limit", "100"), "limit", MOST_JOBS), _whole(asked.get("after", "0"), "after")
         async with self._reads.reading(viewer.key):
-            found = await self._reads.jobs(
-                _states(asked.getlist("state")), owner, "paired" in asked, after - 1, most + 1
-            )
+            states = _states(asked.getlist("state"))
+            found = await self._reads.jobs(states, owner, "paired" in asked, after - 1, most + 1)
         shown = [self._view(self._domain.jobs.get(str(record.id), record)).as_dict() for record in found[:most]]
         return {"jobs": shown, "next": found[most].id if len(found) > most else None}
 
@@ -211,8 +210,7 @@ def _answering(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _states(words: list[str]) -> list[JobState]:
-    unknown = [word for word in words if word not in STATES]
-    if unknown:
+    if not STATES.keys() >= {*words}:
         raise _RefusedError(400, f"state: must be one of {', '.join(STATES)}")
     return [STATES[word] for word in words] or list(ACTIVE)
 

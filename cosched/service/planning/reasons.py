@@ -123,13 +123,10 @@ class Reasons:
         return Reason(asks_mate=explain_pb2.AsksMate(domains=domains), text=text)
 
     def _slot(self, record: JobRecord, slot: int) -> Reason:
-        at = self._clock.to_wall(slot)
+        agreed = explain_pb2.HasSlot(at=Timestamp(seconds=self._clock.to_wall(slot)))
         others = "its mate" if record.is_pair else "its group"
-        return Reason(
-            has_slot=explain_pb2.HasSlot(at=Timestamp(seconds=at)),
-            text=f"its domain and that of {others} have agreed that they start at {self._time(slot)}, or earlier",
-            change=f"cosched unlink {record.id} lets it start alone",
-        )
+        text = f"its domain and that of {others} have agreed that they start at {self._time(slot)}, or earlier"
+        return Reason(has_slot=agreed, text=text, change=f"cosched unlink {record.id} lets it start alone")
 
     def _mate_waits(self, record: JobRecord) -> Reason:
         mate, (held, until) = self._mate(record, waits=True), self._hold(record)
@@ -151,10 +148,8 @@ class Reasons:
         option = "--group" if mate.of_group else "--pair"
         submit = f"cosched submit {option} {mate.pair} there" if mate.pair else "submit it there"
         holds = f"it holds {_nodes(held)}{self._at_most(record)}: " if held else ""
-        return Reason(
-            mate_unsubmitted=missing, text=f"{holds}{mate} is not submitted yet",
-            change=f"{submit}; cosched unlink {record.id} lets it start without",
-        )  # fmt: skip
+        change = f"{submit}; cosched unlink {record.id} lets it start without"
+        return Reason(mate_unsubmitted=missing, text=f"{holds}{mate} is not submitted yet", change=change)
 
     def _unknown(self, record: JobRecord) -> Reason:
         named = record.named
@@ -182,27 +177,22 @@ class Reasons:
         held = self._domain.scheduler.used()[JobState.HOLDING]
         allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
         required, change = self._would_hold(record), "max_held_fraction of [coscheduling]"
+        capped = explain_pb2.HoldsCapped(required=required, held=held, allowed=allowed)
         needs = _nodes(required)
         text = f"it would hold {needs}; {held} of at most {allowed} are held already"
         if required > allowed:
             text = f"it is too large to hold here ({needs}, at most {allowed} may be held): it only yields"
             change = f"{change}; cosched unlink {record.id} lets it start alone"
-        return Reason(
-            holds_capped=explain_pb2.HoldsCapped(required=required, held=held, allowed=allowed),
-            text=text, change=change,
-        )  # fmt: skip
+        return Reason(holds_capped=capped, text=text, change=change)
 
     def _over_budget(self, record: JobRecord) -> Reason:
         charges = self._domain.records.charges
         account = charges.account(record)
         used, allowed = charges.used(account, self._clock.now()), charges.accounts.budgets.get(account, 0)
-        hours = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f} node-hours"
-        needs = _nodes(self._would_hold(record))
-        return Reason(
-            holds_over_budget=explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed),
-            text=f"it would hold {needs}; its account {account} has held {hours} in the last day",
-            change="max_held_node_hours of [[account]]",
-        )
+        over = explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed)
+        hours, needs = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f}", _nodes(self._would_hold(record))
+        text = f"it would hold {needs}; its account {account} has held {hours} node-hours in the last day"
+        return Reason(holds_over_budget=over, text=text, change="max_held_node_hours of [[account]]")
 
     def _no_slot(self, record: JobRecord) -> Reason:
         job, ledger = self._domain.core.jobs[str(record.id)], self._domain.core.ledger
@@ -235,18 +225,14 @@ class Reasons:
         if until is not None:
             drains.until.seconds = self._clock.to_wall(until)
         for_how_long = f" until {self._time(until)}, as far as is known" if until is not None else ""
-        return Reason(
-            domain_drains=drains, text=f"{domain or 'a domain of its group'} drains, and makes no pairs{for_how_long}",
-            change="cosched resume, by an operator there",
-        )  # fmt: skip
+        text = f"{domain or 'a domain of its group'} drains, and makes no pairs{for_how_long}"
+        return Reason(domain_drains=drains, text=text, change="cosched resume, by an operator there")
 
     def _member_lost(self, record: JobRecord) -> Reason:
-        return Reason(
-            member_lost=explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or ""),
-            text=in_words(Why.MEMBER_LOST, of_group=not record.is_pair),
-            change=f"submit that one again; cosched unlink {record.id} lets it start without; on_member_lost of "
-            "[coscheduling]",
-        )
+        lost = explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or "")
+        text = in_words(Why.MEMBER_LOST, of_group=not record.is_pair)
+        change = f"submit that one again; cosched unlink {record.id} lets it start without"
+        return Reason(member_lost=lost, text=text, change=f"{change}; on_member_lost of [coscheduling]")
 
     def _successor(self, record: JobRecord) -> Reason:
         awaited, text = self.successor(record), in_words(Why.SUCCESSOR, of_group=not record.is_pair)
@@ -255,12 +241,9 @@ class Reasons:
             sooner = kept_until is not None and kept_until.seconds < awaited.until.seconds
             kept = f", with its nodes until {story.utc(kept_until.seconds)}" if kept_until and sooner else ""
             text = f"{text}: it waits for that until {story.utc(awaited.until.seconds)}{kept}, then {awaited.then}"
-        return Reason(
-            awaits_successor=awaited or AwaitsSuccessor(),
-            text=text,
-            change=f"submit another in its place; cosched unlink {record.id} lets it start without; "
-            "successor_patience of [coscheduling]",
-        )
+        change = f"submit another in its place; cosched unlink {record.id} lets it start without"
+        change = f"{change}; successor_patience of [coscheduling]"
+        return Reason(awaits_successor=awaited or AwaitsSuccessor(), text=text, change=change)
 
     def successor(self, record: JobRecord) -> AwaitsSuccessor | None:
         """Return until when a job waits for another in the place of a member that has ended; None: it does not."""
@@ -281,18 +264,14 @@ class Reasons:
         return Reason(peer_absent=absent, text=text, change="cosched doctor tells operators more")
 
     def _window_ahead(self, record: JobRecord) -> Reason:
-        return Reason(
-            window_ahead=explain_pb2.WindowAhead(group=record.group_name or ""),
-            text=WHY[Why.WINDOW_AHEAD],
-            change=f"nothing but time; cosched unlink {record.id} lets it start alone before",
-        )
+        ahead = explain_pb2.WindowAhead(group=record.group_name or "")
+        change = f"nothing but time; cosched unlink {record.id} lets it start alone before"
+        return Reason(window_ahead=ahead, text=WHY[Why.WINDOW_AHEAD], change=change)
 
     def _instant_passed(self, record: JobRecord) -> Reason:
-        return Reason(
-            instant_passed=explain_pb2.InstantPassed(group=record.group_name or ""),
-            text=WHY[Why.INSTANT_PASSED],
-            change=f"cosched unlink {record.id} lets it start alone; cosched cancel {record.id} ends it",
-        )
+        passed = explain_pb2.InstantPassed(group=record.group_name or "")
+        change = f"cosched unlink {record.id} lets it start alone; cosched cancel {record.id} ends it"
+        return Reason(instant_passed=passed, text=WHY[Why.INSTANT_PASSED], change=change)
 
     # Parts
 
