@@ -53,12 +53,12 @@ def audited(store: Store) -> list[tuple[str, str]]:
 def test_the_consent_of_an_owner_outlives_the_service_and_each_adoption_is_audited_once(node: Node, ask) -> None:
     node._die()
     node.begin()
-    assert node.store.job(1).adoptable
+    assert node.store.job(1).job.adoptable
     assert ask(node, "3") == UNKNOWN
     assert audited(node.store) == []
     assert ask(node, "1") == ask(node, "1") == MateJobId(Found.MATE, "1")
     assert audited(node.store) == [("GetMateJobId", "adopted by b:9")]
-    assert not node.store.job(1).adoptable, "it names somebody now"
+    assert node.store.job(1).paired, "it names somebody now"
     [event] = node.store.events(0, [1], [], 99)[-1:]
     assert event.detail["adopted"]
 

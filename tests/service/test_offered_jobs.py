@@ -204,7 +204,7 @@ def test_a_job_that_cannot_yield_holds(store):
 def test_another_comment_is_another_mate(site):
     site.submit(1)
     site.offered.relinked("1", named_mate("b", "new"))
-    assert site.store.job(1).mate == named_mate("b", "new")
+    assert site.store.job(1).named == named_mate("b", "new")
     site.offered.relinked("1", NO_MATE)
     site.offer(1)
     assert site.orders == [Start("1")]

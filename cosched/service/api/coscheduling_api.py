@@ -135,7 +135,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return wire.TellPresenceResponse()
 
     def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
-        expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
+        expected = check_seconds(told, "expected", MAX_TIME, None)
         if told.presence == wire.PRESENCE_SERVING:
             self.domain.presence.serves(peer)
             said = "says that it serves"

@@ -118,14 +118,10 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def DrainDomain(
         self, request: domain_pb2.DrainDomainRequest, context: Context
     ) -> domain_pb2.DrainDomainResponse:
-        expected = request.expected if request.HasField("expected") else None
-        settle = request.settle if request.HasField("settle") else None
         with self._requested(request, context) as user_request:
-            self._serving.domain_operations.drain(
-                user_request,
-                check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
-                check_seconds("settle", settle, MAX_SETTLE, SETTLE),
-            )
+            expected = check_seconds(request, "expected", MAX_ABSENCE, EXPECTED)
+            settle = check_seconds(request, "settle", MAX_SETTLE, SETTLE)
+            self._serving.domain_operations.drain(user_request, expected, settle)
         self._serving.tell_peers()
         return domain_pb2.DrainDomainResponse(domain=self._serving.about())
 

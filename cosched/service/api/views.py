@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -263,9 +264,7 @@ class Views:
 
     def job_counts(self) -> cluster_pb2.JobCounts:
         """Return the numbers of jobs by state."""
-        counts = dict.fromkeys(JobState, 0)
-        for record in self._domain.jobs.values():
-            counts[record.state] += 1
+        counts = Counter(record.state for record in self._domain.jobs.values())
         return cluster_pb2.JobCounts(
             queued=counts[JobState.QUEUED],
             ready=counts[JobState.READY],

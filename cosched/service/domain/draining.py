@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -16,6 +17,7 @@ from cosched.service.domain.story import Noted
 from cosched.service.wire.fields import FieldError
 from cosched.validation.durations import span
 
+T = TypeVar("T")
 DRAIN = "drain"  # the key of what is on record
 EXPECTED = 3600  # seconds that a drained domain is expected to be away, unless it is said
 SETTLE = 30  # seconds that what holds may go on, unless it is said
@@ -71,10 +73,11 @@ class Draining:
         return sorted(wait | self._decisions.giving_back, key=int)
 
 
-def check_seconds(field: str, duration: Duration | None, most: int, default: int) -> int:
-    """Whole seconds from 0 to `most`, `default` if there is no duration; FieldError."""
-    if duration is None:
+def check_seconds(message: Any, field: str, most: int, default: T) -> int | T:
+    """Return whole seconds from 0 to `most` in this field, `default` if there are none; FieldError."""
+    if not message.HasField(field):
         return default
+    duration: Duration = getattr(message, field)
     if not 0 <= duration.seconds <= most or duration.nanos:
         raise FieldError(field, f"is at most {span(most)} ({most:,} s), in whole seconds")
     return int(duration.seconds)

@@ -10,18 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from cosched.service.metrics import Metrics
 from cosched.service.store import Store
 
 NEWS_WAIT = 0.05  # seconds at most until a round begins for what is not urgent
 Act = Callable[[], None]
-
-
-class _Waiting(NamedTuple):
-    commit: int
-    act: Act
 
 
 class Durability:
@@ -35,7 +29,7 @@ class Durability:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "sync")
         self._durable = store.commits
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[tuple[int, Act]] = []  # each for so many commits
         self._hurry = False  # whether something that waits is urgent
         self._busy = False  # a round runs or is about to begin
         self._later: asyncio.TimerHandle | None = None
@@ -45,7 +39,7 @@ class Durability:
         if commit <= self._durable:
             act()
             return
-        self._waiting.append(_Waiting(commit, act))
+        self._waiting.append((commit, act))
         self._hurry |= hurry
         self._see_to_it()
 
@@ -85,11 +79,11 @@ class Durability:
             return
         self._metrics.sync.observe(self._loop.time() - began)
         self._durable, self._busy = commit, False
-        ready = [waiting for waiting in self._waiting if waiting.commit <= commit]
-        self._waiting = [waiting for waiting in self._waiting if waiting.commit > commit]
+        ready = [act for needed, act in self._waiting if needed <= commit]
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] > commit]
         self._see_to_it()
         try:
-            for waiting in ready:
-                waiting.act()
+            for act in ready:
+                act()
         except Exception as error:
             self._fail(error)

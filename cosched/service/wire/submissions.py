@@ -68,16 +68,9 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
 
 def read_prospect(message: machines_pb2.QuoteStartRequest) -> Submission:
     """Check what a job would be that is not submitted, and return it; FieldError."""
-    return Submission(
-        name="job",
-        nodes=_nodes(message.nodes),
-        time_limit=_time_limit(message),
-        script=JobScript(b"", (), "/", {}),
-        named=None,
-        hold=False,
-        owner="",
-        columns=_columns(message.columns, 0, message.nodes or 1),
-    )
+    nodes, seconds = _nodes(message.nodes), _time_limit(message)
+    columns = _columns(message.columns, 0, nodes)
+    return Submission("job", nodes, seconds, JobScript(b"", (), "/", {}), None, hold=False, owner="", columns=columns)
 
 
 def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> Named:
