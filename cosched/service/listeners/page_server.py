@@ -40,7 +40,7 @@ class _Connection:
     origin: str
     protocol: Any  # H11Protocol
     tls: TlsFiles | None
-    generation: int = 0  # of the certificates that were in use when it came
+    generation: int  # of the certificates that were in use when it came
     seen: Any = None  # what it did when it was looked at last
 
     @property
@@ -128,9 +128,9 @@ class PageServer:
 
     async def _serve(self, origin: str, accepted: socket.socket) -> None:
         state: dict[str, Any] = {}
-        connection = _Connection(origin, H11Protocol(self._settings, self._state, state), self._tls)
+        generation = self._tls.current()[0] if self._tls is not None else 0
+        connection = _Connection(origin, H11Protocol(self._settings, self._state, state), self._tls, generation)
         state["connection"] = connection
-        connection.generation = self._tls.current()[0] if self._tls is not None else 0
         self._connections[connection] = None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(

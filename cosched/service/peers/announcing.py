@@ -57,13 +57,11 @@ class Announcer:
     async def ask(self, record: JobRecord, named: Named) -> Told:
         """Ask the other domains what they know of those that the job names, or is to name."""
         await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
-        told = await asyncio.gather(*(self._asked(peer, self._question(record, named, peer)) for peer in named.others))
-        return dict(zip(named.others, told, strict=True))
-
-    def _question(self, record: JobRecord, named: Named, peer: Domain) -> Lookup:
         group = Membership.named(self._domain.name, named)
         assert group is not None
-        return group.lookup(str(record.id), record.owner, peer)
+        questions = (group.lookup(str(record.id), record.owner, peer) for peer in named.others)
+        told = await asyncio.gather(*map(self._asked, named.others, questions))
+        return dict(zip(named.others, told, strict=True))
 
     async def _asked(self, peer: Domain, question: Lookup) -> MateJobId | CallError:
         try:

@@ -7,6 +7,7 @@ Who is asked, and does not know the gap, asks back: so the one that began first 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from itertools import repeat
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -77,9 +78,17 @@ class Gaps:
             await asyncio.sleep(pause)
             if record.ran_from is None:  # it was queued again
                 return None
-            for peer in group.others:
-                if told.get(peer) is None:
-                    await self._ask(job, peer, group.jobs.get(peer), told, ordered)
+            for peer in [peer for peer in group.others if told.get(peer) is None]:
+                if (answer := await self._asked(job, peer, group.jobs.get(peer))) is None:
+                    continue
+                offset = await self._peers.compare_clocks(peer)
+                shift = self._domain.clock.shift + (offset.ahead if offset is not None else 0.0)
+                if answer.HasField("began_at"):
+                    told[peer] = _began(answer, answer.began_at, shift)
+                elif answer.status in WILL_NOT:
+                    told[peer] = None
+                elif answer.HasField("started_at"):
+                    ordered[peer] = _began(answer, answer.started_at, shift)
             if told.keys() == set(group.others):
                 break
         began = ordered | {peer: at for peer, at in told.items() if at is not None}
@@ -92,30 +101,14 @@ class Gaps:
             ordered = max(ordered, record.job.start_at - self._domain.clock.shift)
         return Began(record.ran_from, ordered, self._serving_since)
 
-    async def _ask(
-        self,
-        job: JobId,
-        peer: Domain,
-        mate: JobId | None,
-        told: dict[Domain, Began | None],
-        ordered: dict[Domain, Began],
-    ) -> None:
+    async def _asked(self, job: JobId, peer: Domain, mate: JobId | None) -> wire.GetMateStatusResponse | None:
+        """Return what the peer tells of a mate; None: nothing."""
         if mate is None:
-            return
-        try:
-            answer = await self._peers.status(peer, ON_WIRE[GetMateStatus].write_request(
-                GetMateStatus(mate, job), self._domain.name, peer
-            ))  # fmt: skip
-        except CallError:
-            return
-        offset = await self._peers.compare_clocks(peer)
-        shift = self._domain.clock.shift + (offset.ahead if offset is not None else 0.0)
-        if answer.HasField("began_at"):
-            told[peer] = _began(answer, answer.began_at, shift)
-        elif answer.status in WILL_NOT:
-            told[peer] = None
-        elif answer.HasField("started_at"):
-            ordered[peer] = _began(answer, answer.started_at, shift)
+            return None
+        question = ON_WIRE[GetMateStatus].write_request(GetMateStatus(mate, job), self._domain.name, peer)
+        with suppress(CallError):
+            return await self._peers.status(peer, question)
+        return None
 
 
 def _began(answer: wire.GetMateStatusResponse, at: Timestamp, shift: float) -> Began:
