@@ -10,17 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, reduce
 
 import prometheus_client
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    Info,
-    PlatformCollector,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -48,17 +38,17 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.owners_starts = OwnersStarts()
         self.registry.register(self.owners_starts)
-        Info("cosched_build", "The software.", registry=self.registry).info({"version": version})
+        prometheus_client.Info("cosched_build", "The software.", registry=self.registry).info({"version": version})
         self._add_scheduling()
         self._add_calls()
         self._add_health()
-        ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
-        GCCollector(registry=self.registry)
+        prometheus_client.ProcessCollector(registry=self.registry)
+        prometheus_client.PlatformCollector(registry=self.registry)
+        prometheus_client.GCCollector(registry=self.registry)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, version 0.0.4."""
-        return generate_latest(self.registry)
+        return prometheus_client.generate_latest(self.registry)
 
     def _add_scheduling(self) -> None:
         jobs = self._gauge("cosched_jobs", "Jobs that have not ended, by state.", "state")

@@ -5,22 +5,8 @@ from __future__ import annotations
 from grpc import StatusCode
 from grpc.aio import AioRpcError
 
-from cosched.core.protocol import (
-    Failure,
-    Found,
-    GetMember,
-    GetProposal,
-    GroupProposed,
-    MateJobId,
-    MateProblem,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    Reply,
-    Settled,
-    SettleGroupStart,
-    Vote,
-)
+from cosched.core import protocol as core
+from cosched.core.protocol import Failure, Reply
 from cosched.words.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
@@ -45,10 +31,10 @@ _REFUSALS = frozenset(
 )
 
 OF_PAIRS_ONLY: dict[type, Reply] = {  # what a domain means that answers UNIMPLEMENTED: it takes no groups
-    GetMember: MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS),
-    ProposeGroupStart: GroupProposed(Vote.NO),
-    SettleGroupStart: Settled(False),
-    GetProposal: ProposalOutcome(Outcome.UNKNOWN),
+    core.GetMember: core.MateJobId(core.Found.NO_PAIR, None, core.MateProblem.NO_GROUPS),
+    core.ProposeGroupStart: core.GroupProposed(core.Vote.NO),
+    core.SettleGroupStart: core.Settled(False),
+    core.GetProposal: core.ProposalOutcome(core.Outcome.UNKNOWN),
 }
 
 

@@ -14,29 +14,13 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.run_times import Changed, Origin, Pair, Runs
 from cosched.core.scheduling.site_tables import SiteTables
 from cosched.core.scheduling.starts import WEEK, Starts
-from cosched.service.store import statements
+from cosched.service.store import records, statements
 from cosched.service.store.damage import note_sums
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
 from cosched.service.store.opening import lock_database, open_database
 from cosched.service.store.reading import Damage, Reader, Reading, Values
-from cosched.service.store.records import (
-    AuditRecord,
-    EstimateRecord,
-    EventRecord,
-    JobRecord,
-    JobScript,
-    Sample,
-    audit_row,
-    estimate_row,
-    event_of,
-    event_row,
-    job_row,
-    runs_of,
-    runs_row,
-    script_of,
-    script_row,
-)
+from cosched.service.store.records import AuditRecord, EstimateRecord, EventRecord, JobRecord, JobScript, Sample
 from cosched.service.store.schema import RETIRED
 from cosched.service.store.site_schema import LEARNED_TABLES, SITE_TABLES
 
@@ -153,8 +137,8 @@ class Store(Reading):
 
     def add_job(self, job: JobRecord, script: JobScript) -> int:
         """Store a new job, with a new id, and its script; return how many bytes the script takes here."""
-        id, packed, context = script_row(job.id, script)
-        self._write(statements.ADD_JOB, [job_row(job)])
+        id, packed, context = records.script_row(job.id, script)
+        self._write(statements.ADD_JOB, [records.job_row(job)])
         self._write(statements.ADD_SCRIPT, [(id, packed, context)])
         return len(packed) + len(context)
 
@@ -165,13 +149,13 @@ class Store(Reading):
         """
         found = list(jobs)
         self._write(statements.DROP_OTHER_JOB, [(job.id, job.owner, job.name, job.submitted_at) for job in found])
-        self._write(statements.PUT_JOB, map(job_row, found))
+        self._write(statements.PUT_JOB, map(records.job_row, found))
 
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
         """Store jobs as they are, and delete the scripts of those that have ended; LookupError: one was not added."""
         rows, ended = [], []
         for job in jobs:
-            rows.append(job_row(job))
+            rows.append(records.job_row(job))
             if job.job.state.final:
                 ended.append((job.id,))
         if self._write(statements.SAVE_JOB, rows) != len(rows):
@@ -185,11 +169,11 @@ class Store(Reading):
 
     def add_events(self, events: Iterable[EventRecord]) -> None:
         """Store new events; their jobs must exist at the end of the transaction."""
-        self._write(statements.ADD_EVENT, map(event_row, events))
+        self._write(statements.ADD_EVENT, map(records.event_row, events))
 
     def add_audit(self, record: AuditRecord) -> None:
         """Store a new record of the audit."""
-        self._write(statements.ADD_AUDIT, [audit_row(record)])
+        self._write(statements.ADD_AUDIT, [records.audit_row(record)])
 
     def count_audit(self, record: AuditRecord) -> None:
         """Store the present `times` of a record that has been added."""
@@ -215,7 +199,7 @@ class Store(Reading):
     def save_run_times(self, changed: Changed) -> None:
         """Store what was learned of run times, and stated; what is gone is deleted."""
         runs, stated = changed
-        self._write(statements.SAVE_RUNS, (runs_row(origin, known) for origin, known in runs.items() if known))
+        self._write(statements.SAVE_RUNS, (records.runs_row(origin, known) for origin, known in runs.items() if known))
         self._write(statements.DROP_RUNS, [origin for origin, known in runs.items() if known is None])
         self._write(statements.SAVE_STATED_TIME, [(*pair, known) for pair, known in stated.items() if known])
         self._write(statements.DROP_STATED_TIME, [pair for pair, known in stated.items() if known is None])
@@ -230,7 +214,7 @@ class Store(Reading):
 
     def save_estimates(self, estimates: Iterable[EstimateRecord]) -> None:
         """Store expected starts, and what has become of them; each replaces an earlier one."""
-        self._write(statements.SAVE_ESTIMATE, map(estimate_row, estimates))
+        self._write(statements.SAVE_ESTIMATE, map(records.estimate_row, estimates))
 
     def drop_estimates(self, jobs: Iterable[int], before: int) -> None:
         """Delete the expected starts of these jobs that have not come, and all that were made before that instant."""
@@ -296,7 +280,7 @@ class Store(Reading):
 
     def script(self, id: int) -> JobScript | None:
         """Return the script of the job with this id."""
-        return self._one(script_of, statements.SCRIPT, (id,))
+        return self._one(records.script_of, statements.SCRIPT, (id,))
 
     def script_bytes(self) -> dict[int, int]:
         """Return how many bytes the scripts of jobs take here, by job id."""
@@ -320,7 +304,7 @@ class Store(Reading):
 
     def events(self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the first `limit` events after that number, of these jobs and kinds (empty: all)."""
-        return self._read(event_of, *statements.events(after, jobs, kinds, limit))
+        return self._read(records.event_of, *statements.events(after, jobs, kinds, limit))
 
     def answers(self) -> list[tuple[str, str, str, str, list[Any]]]:
         """Return peer, its job, the request id of the job's last mutating call, and kind and fields of our answer."""
@@ -336,7 +320,7 @@ class Store(Reading):
 
     def runs(self) -> list[tuple[Origin, Runs]]:
         """Return the runs that have completed, in sums."""
-        return self._read(runs_of, statements.RUNS)
+        return self._read(records.runs_of, statements.RUNS)
 
     def stated_times(self) -> list[tuple[Pair, int]]:
         """Return the run times that were stated."""
