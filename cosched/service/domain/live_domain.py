@@ -99,7 +99,7 @@ class LiveDomain:
             from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(
-            core, scheduler, self.journal, metrics, self.jobs, charges, self.kind, begin_at_once=of_traces
+            core, scheduler, self.journal, metrics, self.jobs, charges, self.kind.of_batch_systems, of_traces
         )
         self.on_began: Callable[[JobId], None] = lambda _: None  # called when a job has begun by its manager's word
         self.decisions = decisions = Decisions(core, records, self.kind, places, paced=paced)

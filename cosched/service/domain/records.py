@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -15,7 +16,6 @@ from cosched.core.protocol import NO_HOLD, EndedBy, Found, JobId, MateStatus, St
 from cosched.core.scheduling.nonsense import NonsenseError, nonsense
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
-from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain import story
 from cosched.service.domain.began import CLOSE, Gap, Waits
 from cosched.service.domain.changes import Cancel, Journal
@@ -32,33 +32,24 @@ REPEATED = (What.HEARS_OF_MATE, What.HOLDS)
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
 
+@dataclass(eq=False)
 class Records:
     """The records of one domain. They change only in a turn."""
 
-    def __init__(
-        self,
-        core: Coscheduler,
-        scheduler: OpenScheduler,
-        journal: Journal,
-        metrics: Metrics,
-        jobs: dict[JobId, JobRecord],
-        charges: Charges,
-        kind: SchedulerKind,
-        *,
-        begin_at_once: bool,
-    ) -> None:
-        """`jobs`: those that have not ended; none yet. `begin_at_once`: no manager says when they have begun."""
-        self._begin_at_once = begin_at_once
-        self._batch_system = kind.of_batch_systems  # which begin jobs when they can
-        self.jobs = jobs
-        self.core = core
-        self.scheduler = scheduler
-        self.journal = journal
-        self.metrics = metrics
+    core: Coscheduler
+    scheduler: OpenScheduler
+    journal: Journal
+    metrics: Metrics
+    jobs: dict[JobId, JobRecord]  # those that have not ended; none yet
+    charges: Charges
+    _batch_system: bool  # the manager begins jobs when it can
+    _begin_at_once: bool  # no manager says when jobs have begun
+
+    def __post_init__(self) -> None:
+        metrics = self.metrics
         self._counted = {What.HOLDS: metrics.holds, What.YIELDS: metrics.yields, What.RELEASED: metrics.releases}
         self.holdings = Holdings()
         self.states = MateStates()
-        self.charges = charges
         self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and still have something to tell others
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
