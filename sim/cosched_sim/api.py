@@ -33,18 +33,12 @@ class Result(ReplayResult):
     seed: int = 0
 
     def write(self, folder: str | Path) -> Path:
-        """Write summary.json, jobs.csv and the other files of `cosched replay --out` to a folder; return its path.
-
-        All files appear, or none; OSError names the folder.
-        """
+        """Write the files of `cosched replay --out` to a folder, all or none, and return its path; OSError."""
         write_run(self, folder, RunInfo(COMMAND, self.seed, time.perf_counter() - sum(self.timing.values())))
         return Path(folder)
 
     def report(self, folder: str | Path | None = None) -> Path:
-        """Write the files, figures and the report to a folder, and return the path of report.html; OSError.
-
-        Without a folder: to a new one among the temporary files, which stays.
-        """
+        """Write files, figures and report to a folder (None: a new one, which stays); return report.html; OSError."""
         return rebuild(
             self.write(folder if folder is not None else Path(tempfile.mkdtemp(prefix="cosched-"), "report"))
         )

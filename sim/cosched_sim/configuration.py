@@ -21,10 +21,7 @@ MOST_DOMAINS = 1024
 
 
 class Domain(CoschedulingFields, SchedulerKeys, JobLog):
-    """One policy domain of a replay: a job log and its settings.
-
-    Durations are seconds or text such as '20m'.
-    """
+    """One policy domain of a replay: a job log and its settings. Durations are seconds or text such as '20m'."""
 
     @model_validator(mode="before")
     @classmethod

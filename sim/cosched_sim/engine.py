@@ -16,10 +16,7 @@ class Engine(World):
     stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
 
     def run(self, tell: Callable[[int], None] | None = None, stride: int = NEVER) -> None:
-        """Simulate until no event is left, or only forced releases that change nothing.
-
-        `tell` is called with the instant, about every `stride` seconds of the traces' time.
-        """
+        """Simulate until nothing is left but forced releases in vain; tell the instant about every `stride` seconds."""
         conductor = Conductor([BatchWorld(self)], self.link, tell or (lambda _: None), stride=stride)
         with uncollected():
             conductor.run()

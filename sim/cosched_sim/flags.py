@@ -25,10 +25,7 @@ NO_DOMAIN = "no domain: give --domain NAME,trace=FILE,... or a --config FILE"
 
 
 def replay_settings(domains: Sequence[str], config: str | None, **options: Any) -> ReplayConfig:
-    """Return the settings of a replay; `options` are keys of ReplayConfig, None (or False) if not given.
-
-    InputError names the flag or file, the key and the reason.
-    """
+    """Return the settings of a replay; `options` are keys of ReplayConfig, None or False if not given. InputError."""
     flags = [parse_domain(text) for text in domains]
     if not flags and config is None:
         raise InputError("--domain", None, NO_DOMAIN)

@@ -69,10 +69,7 @@ class Run:
         self._index = {setup.name: index for index, setup in enumerate(setups)}
 
     def run(self, tell: Callable[[int], None] = lambda _: None, stride: int = NEVER) -> None:
-        """Play until no event is left, or only forced releases that change nothing.
-
-        `tell` gets the instant, about every `stride` seconds of the traces' time.
-        """
+        """Play until nothing is left but forced releases in vain; tell the instant about every `stride` seconds."""
         order = sorted(self._by_domain, key=self._index.__getitem__)
         conductor = Conductor(self._players, self._link, tell, order, stride)
         with uncollected():

@@ -64,10 +64,7 @@ class ScriptedDomain:
 
 
 def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
-    """Return the events of a script in order; InputError names the line and what is wrong.
-
-    `script` is a file's name, or the lines themselves if it contains a line end.
-    """
+    """Return the events of a script, a file's name or the lines themselves, in order; InputError names the line."""
     source, text = ("script", script) if is_text(script) else (script, _text(script))
     events: list[ScriptedEvent] = []
     for number, line in enumerate(text.splitlines(), 1):

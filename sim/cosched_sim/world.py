@@ -72,10 +72,7 @@ class World:
         elsewhere: Collection[Domain] = (),
         link: Link | None = None,
     ) -> None:
-        """`pairing`: the pairs and groups of `domains`.
-
-        Some domains may be `elsewhere`: called, and calling, by the `link`.
-        """
+        """`pairing`: that of `domains`. Some may be `elsewhere`: called, and calling, by the `link`."""
         self.domains = [domain for domain in domains if domain.name not in elsewhere]
         self.pairing = pairing
         self.story = story

@@ -22,10 +22,7 @@ Row = Mapping[str, Any]
 
 
 def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
-    """Return a row for each place in the grid and domain: means over replications, ± half their 95 % intervals.
-
-    Without coscheduling nobody waits for a mate or holds.
-    """
+    """Return a row for each place in the grid and domain: means over replications, ± half their 95 % intervals."""
     heads = [f"\n{key}" for key in keys]
     table = new_table(*heads, "\nmachine", "\ncases", *MEASURES, "pairs\ntogether", left=len(keys) + 1)
     rows = list(averages.iter_rows(named=True))

@@ -38,10 +38,7 @@ def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 
 def read_results(path: Path, only_domain: str | None = None) -> Results:
-    """Read the rows of a schedule by job; `only_domain` is their domain if there is no column `domain`.
-
-    InputError names the line of a repeated job, or of a value that is not a number.
-    """
+    """Read the rows of a schedule by job, of `only_domain` if there is no column `domain`; InputError."""
     found: dict[JobKey, Mapping[str, str]] = {}
     columns = ("job_id", "start") if only_domain is not None else ("domain", "job_id", "start")
     for line, row in read_csv(path, columns):

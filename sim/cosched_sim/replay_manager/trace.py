@@ -23,10 +23,7 @@ from cosched_sim.workload.traces.opening import numbered, read_blocks
 
 
 def trace_jobs(work: Workload, named: Mapping[int, Named], start: int = 0, **told: Sequence[Any]) -> list[TraceJob]:
-    """Return the jobs of a trace that begins at `start`, with those that they name, by row.
-
-    `told`: the `columns` of each job, or what is `said` of it.
-    """
+    """Return the jobs of a trace from `start` on, with those that they name, and what is `told` of each, by row."""
     columns = (work.job_id, work.submit + start, work.nodes, work.requested, work.run)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [

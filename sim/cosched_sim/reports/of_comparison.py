@@ -33,10 +33,7 @@ MEETS = ", or yields and meets its mate by a slot (M),"
 
 
 def write_comparison(folder: Path) -> Path:
-    """Write a report for each combination to its folder, and the one that compares them; return its path.
-
-    InputError, OSError.
-    """
+    """Write a report for each combination, and the one that compares them; return its path; InputError, OSError."""
     said = read_comparison(folder / COMPARISON)
     for name in said["combinations"]:
         write_report(folder / name)

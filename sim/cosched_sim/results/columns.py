@@ -41,10 +41,7 @@ def frame_of(columns: Table) -> polars.DataFrame:
 
 
 def csv_of(columns: Table, *, header: bool = True, of_many: bool = False) -> str:
-    """Return a table as lines of a CSV file; nothing is an empty field, and an empty text is `""`.
-
-    `of_many`: it is a part of a table of MANY lines or more. The text is the same.
-    """
+    """Return a table as lines of a CSV file; an empty text is `""`. `of_many`: part of MANY lines, with equal text."""
     if of_many:
         return frame_of(columns).write_csv(include_header=header)
     lines = list(map(",".join, zip(*map(_fields, columns.values()), strict=True)))

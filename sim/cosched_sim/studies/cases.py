@@ -48,10 +48,7 @@ def replayed(settings: Mapping[str, Any]) -> ReplayResult:
 
 
 def on_same_jobs(case: StudyCase, base: Mapping[str, Any], **more: Any) -> tuple[Replay, Replay]:
-    """Return a replay by the settings `base`, and one of its jobs by the settings of the case, and by more.
-
-    One after another, the cases of a workload read it once.
-    """
+    """Return a replay by the settings `base`, and one of its jobs by the case's; cases in a row read them once."""
     from cosched_sim.configuration import replay_config
 
     jobs = _read(json.dumps(base, sort_keys=True))

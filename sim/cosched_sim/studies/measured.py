@@ -112,10 +112,7 @@ class Measured:
         return more(self, (first, measure), (second, measure), intervals=intervals)
 
     def comparisons(self, asked: Iterable[tuple[Place, Place, str]]) -> list[Comparison]:
-        """Compare places by measures, where there are enough replications; the number of all corrects each interval.
-
-        The correction is Bonferroni's.
-        """
+        """Compare places by measures, where there are enough replications; Bonferroni's correction is for all."""
         there = [
             (place, other, measure)
             for place, other, measure in asked

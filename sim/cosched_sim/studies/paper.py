@@ -130,10 +130,7 @@ def _near(value: float, fits: Range) -> bool:
 
 
 def in_words(values: Mapping[str, Estimate], *, placed: bool = False) -> str:
-    """Format one value as `61.2 ± 3.0`, several as the least and the greatest with their places.
-
-    `placed`: a single one with its place, too.
-    """
+    """Format one value as `61.2 ± 3.0` (`placed`: with its place), several as the least to the greatest with places."""
     if len(values) == 1 and not placed:
         return str(next(iter(values.values())))
     low, high = (choose(values, key=lambda place: values[place].mean) for choose in (min, max))

@@ -25,10 +25,7 @@ SAME = ("study", "version", "seed", "days", "quick", "logs")  # keys of study.js
 def carry_out(
     study: Study, given: Mapping[str, Any], folder: Path, workers: Workers, told: Told, *, resume: bool
 ) -> Path:
-    """Run the missing cases by the options `given`; return the path of results.parquet; InputError, OSError.
-
-    A resumed study keeps the command that began it.
-    """
+    """Run the missing cases of the options `given`; return the path of results.parquet; InputError, OSError."""
     if not resume:
         refuse_results(folder)
     work = study.load()

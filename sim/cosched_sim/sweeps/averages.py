@@ -49,10 +49,7 @@ def read_in_parts(
     label: str | None,
     averaged: Callable[[polars.DataFrame, Sequence[str]], polars.DataFrame],
 ) -> polars.DataFrame:
-    """Average all measures of a results.parquet, a few at a time to save memory.
-
-    `averaged` gets the columns `by`, the `label`, the errors and some measures, and the names of these.
-    """
+    """Average a results.parquet; `averaged` gets `by`, `label`, errors and some measures at a time, and their names."""
     import polars
 
     columns = list(polars.read_parquet_schema(results))

@@ -25,10 +25,7 @@ CHUNKS_PER_THREAD = 2  # one that runs, one that waits at the worker
 
 @contextmanager
 def dask_workers(address: str) -> Iterator[DaskWorkers]:
-    """Yield the workers of the Dask scheduler at `address`, such as "tcp://host:8786".
-
-    InputError without the package distributed; OSError if no scheduler answers.
-    """
+    """Yield the workers of the Dask scheduler at `address`, such as "tcp://host:8786"; InputError, OSError."""
     with _connected(address) as client:
         yield DaskWorkers(client, address)
 

@@ -36,10 +36,7 @@ def comparison(grid: Mapping[str, Sequence[Label]]) -> Comparison | None:
 
 
 def all_differences(results: Path, by: Sequence[str], compared: Comparison) -> polars.DataFrame:
-    """Average the differences of all measures of a results.parquet, as `averages` does; `by`: the keys of the grid.
-
-    A replication counts in which both cases have the measure.
-    """
+    """Average the differences of replications that both have a measure, of all measures; `by`: the keys of the grid."""
     return read_in_parts(results, by, REPLICATION, lambda rows, of: _differences(rows, by, of, compared))
 
 

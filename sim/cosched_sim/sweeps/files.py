@@ -16,10 +16,7 @@ FILE_KEYS = ("trace", "pairs", "script")
 
 
 def with_digests(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with each file's name replaced by a digest of its content.
-
-    A file that cannot be read keeps its name; the replay will report what is wrong with it.
-    """
+    """Return the settings with each file's name replaced by a digest of its content, if it can be read."""
     domains = [_told(domain) for domain in settings.get("domains", ())]
     return {**_told(settings), "domains": domains}
 

@@ -50,10 +50,7 @@ class Swept:
 def carry_out(
     sweep: Sweep, folder: Path, workers: Workers, command: str, *, resume: bool, tell: Callable[[str], None]
 ) -> Swept:
-    """Run the cases without results in the folder, and write its files.
-
-    InputError if there are results and `resume` is not set, or if they are those of another sweep; OSError.
-    """
+    """Run the cases without results in the folder, and write its files; InputError as `prepare`, OSError."""
     said = prepare(folder, sweep, command, resume=resume)
     results = run_cases(sweep, len(sweep), folder, workers, resume=resume, tell=tell)
     swept = _swept(said, results)

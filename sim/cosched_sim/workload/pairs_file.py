@@ -123,10 +123,7 @@ class _Jobs:
         self._lines: dict[int | str, int] = {}
 
     def claim(self, cell: str, line: int) -> tuple[int | None, tuple[int, int]]:
-        """Return the row of the job of this cell, None if it was left out, and its window.
-
-        ValueError if it is unknown or already paired, or the window cannot be.
-        """
+        """Return the row of the job of this cell, None if it was left out, and its window; ValueError."""
         window = TOGETHER
         job_id = self._id(cell)
         if job_id is None and "@" in cell:  # an id may have one, too
@@ -172,10 +169,7 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
 
 
 def _members(text: str, columns: Sequence[int | str]) -> tuple[list[tuple[int, str]], dict[str, str]]:
-    """Return (domain index, job id) of a row's members by domain index, and its other cells that are not empty.
-
-    ValueError if they are too few or too many.
-    """
+    """Return (domain index, job id) of a row's members in order, and its other cells that are not empty; ValueError."""
     cells = _cells(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")

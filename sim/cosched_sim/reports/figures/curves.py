@@ -25,10 +25,7 @@ _TIMES = {
 
 
 def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Return ascending values and the share of all values up to each, thinned to what can be seen.
-
-    Every point is exact. The first and the last value are always included.
-    """
+    """Return ascending values, and the share up to each, thinned to what can be seen; every point is exact."""
     distinct, counts = np.unique(values, return_counts=True)
     shares = np.cumsum(counts) / len(values)
     if len(distinct) > 2 * _POINTS:

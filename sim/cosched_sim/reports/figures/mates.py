@@ -29,10 +29,7 @@ def mates_ready(run: Run) -> bool:
 
 
 def mates_figure(run: Run) -> Figure:
-    """Show the gaps between the instants at which mates were ready, or between their starts without coscheduling.
-
-    For runs in which both jobs of some pair were ready.
-    """
+    """Show the gaps between the instants at which mates were ready, or without coscheduling between their starts."""
     found = [_gaps(first, second) for first, second in combinations(run.domains, 2)]
     tables = [table for table in found if table["pairs"].sum()]
     return Figure(

@@ -48,10 +48,7 @@ class FreeNodes:
         self._first, self._count = [0], [nodes]  # ascending; no two ranges touch
 
     def take(self, wanted: int) -> list[tuple[int, int]]:
-        """Take `wanted` nodes as ranges (first node, number): the lowest piece that fits, else the fewest pieces.
-
-        It takes fewer nodes if fewer are free.
-        """
+        """Take `wanted` nodes, or all, as ranges (first, number): the lowest that fits, else the fewest pieces."""
         taken = []
         while wanted and self._count:
             index = next((at for at, count in enumerate(self._count) if count >= wanted), None)

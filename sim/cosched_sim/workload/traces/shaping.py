@@ -64,10 +64,7 @@ def scale(jobs: Jobs, factor: Exact) -> Jobs:
 
 
 def scale_to_load(workload: Workload, nodes: int, load: Exact) -> Workload:
-    """Scale the arrivals so that the offered load on `nodes` nodes becomes `load` (0.5: half of their capacity).
-
-    ValueError if `load` is not a number above 0, or if all jobs are submitted at one time.
-    """
+    """Scale the arrivals to an offered load on `nodes` nodes (0.5: half of their capacity); ValueError."""
     return scale(workload, load_factor(workload, nodes, load))
 
 
@@ -85,10 +82,7 @@ def with_estimates(workload: Workload, factor: Decimal) -> Workload:
 
 
 def offered_load(workload: Workload, nodes: int) -> float:
-    """Return the work in node-seconds, divided by what `nodes` nodes offer between the first and the last arrival.
-
-    ValueError if all jobs are submitted at one time.
-    """
+    """Return the work over the node-seconds from the first to the last arrival; ValueError if that is no time."""
     return float(_offered(workload, nodes))
 
 

@@ -122,10 +122,7 @@ def _split(block: Block, comments: _Comments) -> tuple[Ints, list[str]]:
 
 
 def _columns(rows: list[str], lines: Ints, notes: Notes) -> Ints:
-    """Return the kept columns and the lines, shape (columns, rows).
-
-    They come from NumPy's reader, or row by row where that one fails.
-    """
+    """Return the kept columns and the lines, shape (columns, rows); row by row where NumPy's reader fails."""
     for fast in (_whole_numbers, _any_numbers):
         columns = fast(rows)
         if columns is not None and _within_limit(columns[1:]):
