@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import tempfile
+from pathlib import Path
 
 from cosched.installation.compilation import use_kernel_cache
 
@@ -14,6 +15,12 @@ use_kernel_cache()  # before numpy, as in the command
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds that a process has used, without its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_of_commands() -> float:

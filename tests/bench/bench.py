@@ -41,13 +41,8 @@ PARTS = ("federations", "sweeps", "reports", "service", "restart", "durability",
 WITH_SLURM = ("slurm_hooks", "slurm_skew", "slurm_throughput", "slurm_cost")
 TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
 COMBINATIONS = {
-    "none": "off off",
-    "HH": "hold hold",
-    "HY": "hold yield",
-    "YH": "yield hold",
-    "YY": "yield yield",
-    "MM": "meet meet",
-}
+    "none": "off off", "HH": "hold hold", "HY": "hold yield", "YH": "yield hold", "YY": "yield yield", "MM": "meet meet"
+}  # fmt: skip
 
 
 def setup(name: str, work: Workload, nodes: int, policy: str, scheme: str = "off") -> DomainSetup:
@@ -121,12 +116,8 @@ def coupled_month() -> None:
         print(f"\nCoupled month, 9,200 + 2,300 jobs, {len(pairing) / 9_200:.1%} paired: CPU seconds")
 
         def run(schemes: str, pairing: Pairing = pairing) -> float:
-            one, other = schemes.split()
-            domains = [
-                setup("intrepid", works[0], INTREPID, "wfp", one),
-                setup("eureka", works[1], EUREKA, "wfp", other),
-            ]
-            return simulate(domains, pairing)[0]
+            of = zip(("intrepid", "eureka"), works, (INTREPID, EUREKA), schemes.split(), strict=True)
+            return simulate([setup(*each, "wfp", scheme) for *each, scheme in of], pairing)[0]
 
         times = medians(5, *(lambda s=schemes: run(s) for schemes in COMBINATIONS.values()))
         print("   ".join(f"{name} {seconds:.3f}" for name, seconds in zip(COMBINATIONS, times, strict=True)))
@@ -149,16 +140,14 @@ def growth_of_pairs() -> None:
 def growth() -> None:
     """Microseconds and bytes a job from 10,000 to 1,000,000 jobs at constant load."""
     print("\nGrowth at constant load 0.8, WFP+EASY: CPU to simulate; peak memory of the whole command")
-    smallest = None
+    base = None
     for jobs in (10_000, 100_000, 1_000_000):
         seconds = float(in_process("simulate", str(jobs)))
         with tempfile.TemporaryDirectory() as folder:
             in_process("write", str(jobs), f"{folder}/trace.swf")
             peak = int(in_process("peak", f"{folder}/trace.swf", f"{folder}/out"))
-        smallest = smallest or (jobs, peak)
-        beyond = (
-            f"{(peak - smallest[1]) / (jobs - smallest[0]):.0f} bytes a job beyond" if jobs > smallest[0] else "base"
-        )
+        beyond = "base" if base is None else f"{(peak - base[1]) / (jobs - base[0]):.0f} bytes a job beyond"
+        base = base or (jobs, peak)
         print(f"{jobs:>9,} jobs {seconds / jobs * 1e6:6.3f} us/job   {peak / 1e6:6.1f} MB  {beyond}")
 
 

@@ -33,17 +33,13 @@ SHARE, MEMBERS = "0.1", range(2, 6)
 def federation(jobs: int) -> list[DomainSetup]:
     """The domains, with so many jobs in all."""
     works = [generate("eureka", jobs=jobs // DOMAINS, utilisation=0.5, seed=domain + 1) for domain in range(DOMAINS)]
-    domains = [
-        setup(f"site{number}", work, EUREKA, "wfp", ("hold", "yield", "hold")[number % 3])
-        for number, work in enumerate(works)
-    ]
-    half = Decimal("0.5")
-    return [
-        replace(
-            domain, coscheduling=replace(domain.coscheduling, max_held_fraction=half if number % 3 == 2 else Decimal(1))
-        )
-        for number, domain in enumerate(domains)
-    ]
+    domains = []
+    for number, work in enumerate(works):
+        scheme, most = (("hold", "1"), ("yield", "1"), ("hold", "0.5"))[number % 3]
+        domain = setup(f"site{number}", work, EUREKA, "wfp", scheme)
+        coscheduling = replace(domain.coscheduling, max_held_fraction=Decimal(most))
+        domains.append(replace(domain, coscheduling=coscheduling))
+    return domains
 
 
 def measure(jobs: int) -> None:

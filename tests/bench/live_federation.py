@@ -8,7 +8,6 @@ lost. CIRCLE: only so many services are peers of each other, so that 100 service
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cosched.client import Job
+from tests.bench import cpu_of
 from tests.bench.skew import quantile
 from tests.live.secured import secure
 from tests.live.services import COMMAND, Federation, Service, wait_until
@@ -226,12 +226,10 @@ def used(service: Service) -> Used:
     """CPU, without that of its jobs, and memory of the service's process; `own` is that of its children, too."""
     assert service.process is not None
     process = Path(f"/proc/{service.process.pid}")
-    fields = (process / "stat").read_text().rpartition(")")[2].split()
     (peak,) = (line.split()[1] for line in (process / "status").read_text().splitlines() if line.startswith("VmHWM"))
     children = [child for task in process.glob("task/*/children") for child in task.read_text().split()]
     own = sum(_pss(pid) for pid in (service.process.pid, *children))
-    cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return Used(cpu, int(peak) * 1024, own)
+    return Used(cpu_of(service.process.pid), int(peak) * 1024, own)
 
 
 def _pss(pid: int | str) -> int:

@@ -59,8 +59,11 @@ class Holder:
     def cancel(self) -> float:
         """The holder starts alone."""
         holder, mate = self.held()
-        self.b.cancel(mate, final=True)
+        self._cancel_there(mate)
         return self._until_start(holder)
+
+    def _cancel_there(self, mate: Job) -> None:
+        self.b.cancel(mate, final=True)
 
     def _until_start(self, holder: Job) -> float:
         answered = time.time()
@@ -84,14 +87,18 @@ class Holder:
     def replaced(self) -> float:
         """The holder asks for the job that was submitted in the place of its mate."""
         holder, mate = self.held()
-        other = self.b.submit(script_that_notes(self.folder, 0), in_place_of=mate)
+        other = self._submit_for(mate)
         answered = time.time()
-        while self.a.job(holder).mates[0].id != other.id:
+        while self.a.job(holder).mates[0].id != other:
             time.sleep(0.005)
         after = time.time() - answered
         self.b.cancel(other, final=True)
         self.started(holder)
         return after
+
+    def _submit_for(self, mate: Job) -> str:
+        """Submit a job in the place of this one; its id."""
+        return self.b.submit(script_that_notes(self.folder, 0), in_place_of=mate).id
 
 
 class ClusterHolder(Holder):
@@ -114,11 +121,6 @@ class ClusterHolder(Holder):
         lines = lambda: notes.read_text().splitlines() if notes.exists() else []  # noqa: E731
         return wait_until(lambda: next((float(at) for id, _, at in map(str.split, lines()) if id == job.id), None))
 
-    def cancel(self) -> float:
-        holder, mate = self.held()
-        self._cancel_there(mate)
-        return self._until_start(holder)
-
     def _cancel_there(self, mate: Job) -> None:
         self.coupled.there.cluster.scancel(mate.id)
 
@@ -126,18 +128,10 @@ class ClusterHolder(Holder):
         """Submit by `cosched submit`; the job's id."""
         return str(self.coupled.there.service.run("submit", "--parsable", *arguments)).strip()
 
-    def replaced(self) -> float:
-        holder, mate = self.held()
+    def _submit_for(self, mate: Job) -> str:
         script = self.coupled.notes(self.coupled.there).with_name("other.sh")
         script.write_text("#!/bin/sh\ntrue\n")
-        other = self._submit_there("--chdir", str(script.parent), "--in-place-of", mate.id, str(script))
-        answered = time.time()
-        while self.a.job(holder).mates[0].id != other:
-            time.sleep(0.005)
-        after = time.time() - answered
-        self.b.cancel(other, final=True)
-        self.started(holder)
-        return after
+        return self._submit_there("--chdir", str(script.parent), "--in-place-of", mate.id, str(script))
 
 
 class ServedPbs(PbsCoupled):

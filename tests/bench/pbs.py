@@ -115,18 +115,12 @@ def _instant(text: str) -> float:
 def clusters() -> Iterator[dict[str, PbsCluster]]:
     """One cluster with hook and service, and one without."""
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pbs-")))
-        lab = stack.enter_context(CoupledLab(stack.enter_context(_folder()), ("pbs", "local"), nodes=NODES))
+        own, folder = (Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pbs-"))) for _ in range(2))
+        lab = stack.enter_context(CoupledLab(own, ("pbs", "local"), nodes=NODES))
         plain = stack.enter_context(PbsCluster("plain", folder / "plain", NODES))
         domain = lab.domains[0]
         assert isinstance(domain, Pbs)
         yield {WITH: domain.cluster, WITHOUT: plain}
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="pbs-") as folder:
-        yield Path(folder)
 
 
 def throughput(running: Mapping[str, PbsCluster], script: str) -> dict[str, list[float]]:

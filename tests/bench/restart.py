@@ -7,7 +7,6 @@ again as its unit does.
 """
 
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from deploy.slurm.lab import Domain
+from tests.bench import cpu_of
 from tests.cli.test_cost import IDLE
 from tests.live.services import COMMAND, free_port, toml
 from tests.live.workloads import Work
@@ -57,10 +57,10 @@ def serving_after(folder: Path, kind: str) -> tuple[float, float]:
     if not any("serving a on" in line for line in process.stderr):
         raise RuntimeError(f"the service of {kind} does not serve")
     seconds = time.monotonic() - began
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    process.send_signal(signal.SIGKILL)
+    cpu = cpu_of(process.pid)
+    process.kill()
     process.communicate()
-    return seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds, cpu
 
 
 def aimed_kill(served: Served, number: int, victim: Domain, wait: float) -> float:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from statistics import median
 
 import psutil
@@ -28,16 +29,7 @@ ARRAY = 1000  # tasks; Slurm's default allows no more
 ALONE = ("--time=2", "--output=/dev/null")
 SLEEPS = "sleep $((20 + RANDOM % 40))"
 SETTINGS = {"release_interval": 60, "max_yields": 0, "backoff": 30, "try_patience": 2.5, "poll_interval": 30}
-_HEADS = (
-    "bf_interval",
-    "pending",
-    "scheme",
-    "pair wait: median, max",
-    "apart at most",
-    "not together",
-    "slurmctld",
-    "others",
-)
+_HEADS = "bf_interval | pending | scheme | pair wait: median, max | apart at most | not together | slurmctld | others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +103,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--schemes", nargs="+", default=SCHEMES)
     parser.add_argument("--nodes", type=int, default=NODES)
     given = parser.parse_args(arguments)
-    print("| " + " | ".join(_HEADS) + " |\n" + "|---" * len(_HEADS) + "|")
-    for interval in given.intervals:
-        for pending in given.pending:
-            for scheme in given.schemes:
-                cell = measure(interval, pending, scheme, given.nodes)
-                waits = f"{median(cell.waits):.0f}, {max(cell.waits):.0f} s"
-                skew = f"{1000 * max(cell.skews):.0f} ms"
-                shown = waits, skew, str(cell.apart), f"{100 * cell.share:.0f} %", f"{cell.others:.0f} a minute"
-                print("| " + " | ".join((str(interval), str(pending), scheme, *shown)) + " |", flush=True)
+    print(f"| {_HEADS} |\n{'|---' * len(_HEADS.split('|'))}|")
+    for interval, pending, scheme in product(given.intervals, given.pending, given.schemes):
+        cell = measure(interval, pending, scheme, given.nodes)
+        waits, skew = f"{median(cell.waits):.0f}, {max(cell.waits):.0f} s", f"{1000 * max(cell.skews):.0f} ms"
+        shown = waits, skew, str(cell.apart), f"{100 * cell.share:.0f} %", f"{cell.others:.0f} a minute"
+        print("| " + " | ".join((str(interval), str(pending), scheme, *shown)) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -31,16 +31,9 @@ LONGEST, RUNS = 3, (0.1, 0.6)  # minutes that a job asks for; the share of them 
 HORIZON = 640  # seconds from the first submission, after which pairs count as not started in time
 SETTINGS = {"release_interval": 20, "max_held_fraction": 1, "backoff": 8, "try_patience": 2.2}
 _HEADS = (
-    "scheme",
-    "pair wait: mean, median, max",
-    f"not started after {HORIZON} s",
-    "sync",
-    "wait of others",
-    "held: node-seconds, share",
-    "yields",
-    "pairs apart",
-    "reservations left",
-)
+    "scheme", "pair wait: mean, median, max", f"not started after {HORIZON} s", "sync", "wait of others",
+    "held: node-seconds, share", "yields", "pairs apart", "reservations left"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

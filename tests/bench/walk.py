@@ -79,8 +79,7 @@ def _depth(frame: FrameType) -> int:
 
 async def started_for_its_mate(node: Node) -> Walk:
     """TryStartMate, which starts a queued job."""
-    node.run_times["1"] = 100
-    node.run_times["2"] = 10
+    node.run_times |= {"1": 100, "2": 10}
     node.submit(1, 10, 100, None)
     node.submit(2, 2, 10, "p")
     agreed, queue = AgreedStart(None, lambda _: None, 0.5), Queue(cast(Any, None))
@@ -104,11 +103,8 @@ class Announcer:
 
 async def submitted_with_a_pair(node: Node) -> Walk:
     """SubmitJob with a mate; its iteration asks the mate's domain."""
-    domain, requests, queue = (
-        node.domain,
-        Requests(node.domain),
-        Queue(cast(Any, SimpleNamespace(check=lambda _: None))),
-    )
+    domain, requests = node.domain, Requests(node.domain)
+    queue = Queue(cast(Any, SimpleNamespace(check=lambda _: None)))
     operations = Operations(domain, requests, None, queue, Announcer(), Coupled(["b"]), 9, 10**6)
     serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), *[None] * 7)
     api = DomainApi(serving, lambda _: Caller(None, "u", False, "socket"))
@@ -116,8 +112,7 @@ async def submitted_with_a_pair(node: Node) -> Walk:
     request = SubmitJobRequest(request_id="r", script=SCRIPT.script, mates=[mate])
     request.nodes = 1
     request.time_limit.seconds = 60
-    node.run_times["3"] = 10
-    node.run_times["4"] = 10
+    node.run_times |= {"3": 10, "4": 10}
     with Walk() as walk:
         await api.SubmitJob(request, cast(Any, None))
     assert domain.jobs["3"].state is JobState.READY, domain.jobs["3"]

@@ -29,6 +29,7 @@ from cosched.core.protocol import named_mate
 from cosched.service.store import JobScript, Store
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+from tests.bench import cpu_of
 from tests.bench.echo import METHOD, SERVICE, echo_server
 from tests.bench.loop.batch_systems import FAKES, Fake
 from tests.bench.loop.kinds import ENTRY_POINTS, EXAMPLES, KINDS, RUNNING, Kind
@@ -76,10 +77,8 @@ def main() -> int:
         parser.error(f"there is no kind {unknown!r}: give one of {'; '.join((*KINDS, *FAKES))}")
     print(f"\nA domain with {given.queued:,} queued and {RUNNING:,} running jobs (load {os.getloadavg()[0]:.1f})")
     print(f"{'':28}" + "".join(f"{name:>10}" for name in COLUMNS))
-    print(
-        f"{'asked, at most':28}" + "".join(f"{most:>10g}" if most else " " * 10 for most in COLUMNS.values()),
-        flush=True,
-    )
+    asked = "".join(f"{most:>10g}" if most else " " * 10 for most in COLUMNS.values())
+    print(f"{'asked, at most':28}{asked}", flush=True)
     failed = 0
     for name in given.kinds or (*KINDS, *FAKES):
         with tempfile.TemporaryDirectory(prefix="loop-") as folder:
@@ -140,8 +139,7 @@ def _settled(service: Service) -> bool:
 
 def _cpu(service: Service) -> float:
     assert service.process is not None
-    fields = Path(f"/proc/{service.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return cpu_of(service.process.pid)
 
 
 @contextmanager
