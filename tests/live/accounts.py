@@ -34,7 +34,6 @@ def check_accounts(
     other = submit("r", "fusion")
     until(lambda: client.job(other).state == "holding", "a job of another account to hold")
     reason = client.explain(over).job.reason
-    assert reason is not None
     assert (reason.kind, reason.detail["account"]) == ("holds_over_budget", NAME)
     jobs = (first, over, other)
     assert all(job.submitted_at >= job.ready_at - RECENT for job in map(client.job, jobs) if job.ready_at)

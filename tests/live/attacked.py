@@ -16,8 +16,8 @@ from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import domain_pb2
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.attacks import RARE
-from tests.live.secured import channel_of
-from tests.live.services import PATIENCE, Service
+from tests.live.secured import channel_of, refusal
+from tests.live.services import Service
 from tests.service.job_records import queued
 from tests.service.pki import Pki
 
@@ -66,12 +66,7 @@ class Peer:
             request = wire.GetMateJobIdRequest(job=caller, pair="none", owner="ann")
             while not self._over.wait(PAUSE):
                 began = time.perf_counter()
-                try:
-                    stub.GetMateJobId(request, timeout=PATIENCE)
-                except grpc.RpcError as error:
-                    self.answers[error.code().name] += 1
-                else:
-                    self.answers["OK"] += 1
+                self.answers[refusal(stub.GetMateJobId, request)[0]] += 1
                 self.seconds.append(time.perf_counter() - began)
 
     def _channel(self) -> Any:

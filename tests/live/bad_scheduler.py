@@ -23,6 +23,12 @@ def misbehave(how: str) -> object:
     return {"stranger": Ready("999", Allocation(1), 0), "no slot": MayBeEarlier("1")}.get(how, "nonsense")
 
 
+def answer(job, call: str) -> object:
+    """What the call answers if it is the one that fails with this job."""
+    columns = job.columns
+    return misbehave(HOWS[columns.get("how", 0)]) if CALLS[columns.get("trip", 0)] == call else None
+
+
 def _read(text: str) -> int:
     if text == "read":
         raise KeyError(text)
@@ -34,32 +40,22 @@ HOW = Column("how", default=0, help="how it fails", read=HOWS.index, write=lambd
 
 
 class Bad(PlainScheduler):
-    def _how(self, job, call):
-        columns = job.columns
-        return HOWS[columns.get("how", 0)] if CALLS[columns.get("trip", 0)] == call else None
-
     def next(self, now):
-        for job in self.jobs.values():
-            if (how := self._how(job.asked, "next")) is not None:
-                return misbehave(how)
-        return super().next(now)
+        answers = (answer(job.asked, "next") for job in self.jobs.values())
+        return next(filter(None, answers), None) or super().next(now)
 
     def check(self, job):
-        if (how := self._how(job, "check")) is not None:
-            misbehave(how)
+        answer(job, "check")
 
     def submit(self, job):
-        if (how := self._how(job, "submit")) is not None:
-            misbehave(how)
+        answer(job, "submit")
         super().submit(job)
 
     def start(self, job, now):
-        how = self._how(self.jobs[job].asked, "start")
-        return super().start(job, now) if how is None else misbehave(how)
+        return answer(self.jobs[job].asked, "start") or super().start(job, now)
 
     def leave(self, job, now, how):
-        if (what := self._how(self.jobs[job].asked, "leave")) is not None:
-            misbehave(what)
+        answer(self.jobs[job].asked, "leave")
         super().leave(job, now, how)
 
 

@@ -1,6 +1,8 @@
 """Fixtures: services that are taken down whatever happens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
 
 import pytest
 
@@ -8,43 +10,32 @@ from tests.live.services import Federation, Pair, Service
 
 
 @pytest.fixture
-def make_pair(tmp_path):
+def made() -> Iterator[ExitStack]:
+    """What is made for a test, and taken down after it."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def make_pair(tmp_path, made) -> Callable[..., Pair]:
     """Makes pairs of services, not started yet."""
-    made = []
-
-    def make(**coscheduling) -> Pair:
-        made.append(Pair(tmp_path / f"pair{len(made)}", **coscheduling))
-        return made[-1]
-
-    yield make
-    for pair in made:
-        pair.clear()
+    numbers = count()
+    return lambda **coscheduling: made.enter_context(Pair(tmp_path / f"pair{next(numbers)}", **coscheduling))
 
 
 @pytest.fixture
-def make_federation(tmp_path):
-    """Makes services that are all peers, not started yet."""
-    made = []
-
-    def make(names: Sequence[str], **coscheduling) -> Federation:
-        made.append(Federation(tmp_path / f"federation{len(made)}", names, **coscheduling))
-        return made[-1]
-
-    yield make
-    for federation in made:
-        federation.clear()
+def make_federation(tmp_path, made) -> Callable[..., Federation]:
+    """Makes services that are all peers, not started yet; once in a test."""
+    return lambda names, **coscheduling: made.enter_context(Federation(tmp_path / "federation", names, **coscheduling))
 
 
 @pytest.fixture
-def make_service(tmp_path):
+def make_service(tmp_path, made) -> Callable[..., Service]:
     """Makes single services, not started yet; the keywords are settings of [coscheduling]."""
-    made = []
 
     def make(name: str, **coscheduling) -> Service:
-        made.append(Service(tmp_path / name, name))
-        made[-1].config["coscheduling"].update(coscheduling)
-        return made[-1]
+        service = made.enter_context(Service(tmp_path / name, name))
+        service.config["coscheduling"].update(coscheduling)
+        return service
 
-    yield make
-    for service in made:
-        service.clear()
+    return make

@@ -33,8 +33,12 @@ def build_shim(folder: Path) -> Path:
 def may_fail(domains: Federation, shim: Path) -> None:
     """From the next start on the disks of these services may fail."""
     for service in domains.services:
-        service.wrapper = COMMAND  # a library is preloaded where a command starts, not where a process is forked
-        service.environment.update(LD_PRELOAD=str(shim), FAILING_DATABASE=str(_told(service)))
+        preload(service, shim, FAILING_DATABASE=str(_told(service)))
+
+
+def preload(service: Service, shim: Path, **environment: str) -> None:
+    service.wrapper = COMMAND  # a library is preloaded where a command starts, not where a process is forked
+    service.environment.update(LD_PRELOAD=str(shim), **environment)
 
 
 def _told(service: Service) -> Path:
@@ -49,8 +53,8 @@ def disks_fail(services: Sequence[Service], chance: random.Random, seen: Seen) -
     for service in services:
         _told(service).unlink()
     for service in services:
-        with PatientClient(service.socket) as client:
-            seen.jobs[service.name].append(client.submit("#!/bin/sh\n", directory=service.folder).id)
+        with PatientClient(service) as client:
+            seen.jobs[service.name].append(client.submit("#!/bin/sh\n").id)
     seen.kills += len(services)
 
 

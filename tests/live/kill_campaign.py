@@ -12,9 +12,10 @@ from datetime import datetime
 from functools import partial
 from threading import Event
 
-from cosched.client import Client, Unreachable
-from tests.live.services import PATIENCE, Federation, Service, script_that_adapts, script_that_notes, wait_until
+from cosched.client import Unreachable
+from tests.live.services import PATIENCE, Federation, LocalClient, Service, script_that_adapts, script_that_notes
 from tests.live.workloads import RUN_PATIENCE, Sides, Work, is_idle
+from tests.waiting import wait_until
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
 OPENING = 1.0  # seconds, about, that a service takes before its first answer
@@ -46,7 +47,7 @@ class Seen:
 Strike = Callable[[Sequence[Service], random.Random, Seen], None]
 
 
-class PatientClient(Client):
+class PatientClient(LocalClient):
     """Repeats a call, with its request id, while the domain is away."""
 
     def _ask(self, call):
@@ -128,22 +129,14 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
     chance = random.Random(f"{seed} {service.name}")
 
     def submit() -> None:
-        with PatientClient(service.socket) as client:
+        with PatientClient(service) as client:
             for job in work:
                 others = [peer["name"] for peer in service.config["peer"]]
                 named = {"group": job.name, "members": others} if len(others) > 1 and job.name else {"pair": job.name}
+                asked = {"nodes": job.nodes, "least": job.least, "time_limit": job.time_limit}
                 makes = script_that_notes if job.least is None else script_that_adapts
                 script = makes(service.folder.parent, job.seconds)
-                submitted = client.submit(
-                    script,
-                    nodes=job.nodes,
-                    least=job.least,
-                    time_limit=job.time_limit,
-                    or_alone=bool(job.name),
-                    directory=service.folder,
-                    **named,
-                )
-                seen.jobs[service.name].append(submitted.id)
+                seen.jobs[service.name].append(client.submit(script, or_alone=bool(job.name), **asked, **named).id)
                 over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))
 
     return submit

@@ -70,14 +70,12 @@ class Lives:
             if not self.told.jobs[ref]:
                 continue
             begun, again = len(list(self._events(ref, "started"))), self._requeues(ref)
-            assert begun - again - self._ended_early(ref) <= self.starts[ref] <= begun, self._story(ref)
+            # It may have been cancelled before its first instruction.
+            early = self.jobs[ref].state != "completed" or "ended with" in self._story(ref)
+            assert begun - again - early <= self.starts[ref] <= begun, self._story(ref)
             unasked = [event for event in self._events(ref, "started") if event.detail["why"] == Why.STARTED_UNASKED]
             last = [event for event in self.stories[ref] if event.kind != "warning"]  # a gap is told later
             assert len(unasked) <= (last[-2] in unasked), self._story(ref)  # it has ended before its order
-
-    def _ended_early(self, ref: Ref) -> bool:
-        """Whether it may have been cancelled before its first instruction."""
-        return self.jobs[ref].state != "completed" or "ended with" in self._story(ref)
 
     def check_no_half_of_those_that_are_queued_again_together(self) -> None:
         """Where no owner changed anything, and nobody fails, all starts are with the mates, however often.
@@ -90,14 +88,9 @@ class Lives:
                 continue
             for ref in refs:
                 for event in self._events(ref, "started"):
-                    why = event.detail["why"]
-                    if why == Why.STARTED_UNASKED:  # no other run: it has ended before its order, as checked above
-                        continue
-                    assert why.startswith(WITH_MATES) or self._may_be_late(ref, event, refs), (
-                        name,
-                        ref,
-                        self._all(refs),
-                    )
+                    why = event.detail["why"]  # unasked: it has ended before its order, as checked above
+                    fine = why == Why.STARTED_UNASKED or why.startswith(WITH_MATES)
+                    assert fine or self._may_be_late(ref, event, refs), (name, ref, self._all(refs))
 
     def _may_be_late(self, ref: Ref, event: Event, refs: Sequence[Ref]) -> bool:
         at = event.at.timestamp()

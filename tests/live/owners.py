@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Over
@@ -12,7 +12,7 @@ from typing import Any
 
 from cosched.client import Client, ClientError, Unreachable
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import COMMAND, Federation, Service
+from tests.live.services import COMMAND, Federation, Service, installed
 
 EVERY = 0.2  # seconds between two of an owner's commands, on average
 CHANGES = 1.0  # of an owner for each submission, on average
@@ -70,13 +70,9 @@ def some(seed: int, count: int, domains: Sequence[str]) -> list[Together]:
     chance = random.Random(seed)
     made = []
     for number in range(count):
-        kind = chance.choice(["plain", "main", "fails", "plain"])
-        one = chance.choice(domains)
-        made.append(
-            Together(
-                f"p{number}", chance.random() < 0.6, one if kind == "main" else None, one if kind == "fails" else None
-            )
-        )
+        kind, one = chance.choice(["plain", "main", "fails", "plain"]), chance.choice(domains)
+        followed = {"main": None, "fails": None} | ({kind: one} if kind != "plain" else {})
+        made.append(Together(f"p{number}", chance.random() < 0.6, **followed))
     return made
 
 
@@ -95,13 +91,7 @@ class Owner:
     """The owner of the jobs of one domain."""
 
     def __init__(
-        self,
-        service: Service,
-        domains: Sequence[str],
-        work: Sequence[Together],
-        told: Told,
-        seed: int,
-        changes: float = CHANGES,
+        self, service: Service, domains: Sequence[str], work: Sequence[Together], told: Told, seed: int, changes: float
     ) -> None:
         self.service, self.domains, self.told = service, domains, told
         self.chance = random.Random(f"{seed} {service.name}")
@@ -113,7 +103,7 @@ class Owner:
 
     def __call__(self, over: Over) -> None:
         """Submit all, and change some meanwhile."""
-        with PatientClient(self.service.socket) as client:
+        with PatientClient(self.service) as client:
             for each in self.work:
                 self._try("submit", lambda each=each: self._submit(client, each))
                 self.told.progress[self.service.name] += 1
@@ -133,8 +123,8 @@ class Owner:
     def _submit(self, client: Client, each: Together, **more: Any) -> None:
         name, folder = self.service.name, self.service.folder.parent
         script = each.script(name, folder, round(self.chance.uniform(0.1, LONGEST), 2))
-        named: Mapping[str, Any] = {} if more else each.options(name, self.domains)
-        job = client.submit(script, time_limit=each.time_limit(name), directory=self.service.folder, **named, **more)
+        named = {} if more else each.options(name, self.domains)
+        job = client.submit(script, time_limit=each.time_limit(name), **named, **more)
         self.told.jobs[name, job.id] = each.name
 
     def _change(self, client: Client) -> None:
@@ -146,17 +136,14 @@ class Owner:
             return
         states = ["running"] if act == "stop" else ["queued", "holding"]
         try:
-            jobs = [
-                job for job in client.jobs(states) if self.told.jobs.get((self.service.name, job.id)) in self.changing
-            ]
+            named = {job.id: self.told.jobs.get((self.service.name, job.id)) for job in client.jobs(states)}
         except Unreachable:
             return
-        if not jobs:
-            return
-        job = self.chance.choice(jobs)
-        each = self.by_name[self.told.jobs[self.service.name, job.id]]
-        self.told.touched.add(each.name)
-        self._try(act, lambda: self._carry_out(act, client, job.id, each))
+        if jobs := [job for job, name in named.items() if name in self.changing]:
+            job = self.chance.choice(jobs)
+            each = self.by_name[named[job]]
+            self.told.touched.add(each.name)
+            self._try(act, lambda: self._carry_out(act, client, job, each))
 
     def _carry_out(self, act: str, client: Client, job: str, each: Together) -> None:
         if act == "in place":
@@ -170,7 +157,7 @@ class Owner:
 
     def _preempt(self, client: Client) -> None:
         for _ in range(NODES):
-            job = client.submit("#!/bin/bash\nsleep 0.3\n", time_limit=SHORT, directory=self.service.folder)
+            job = client.submit("#!/bin/bash\nsleep 0.3\n", time_limit=SHORT)
             self.told.jobs[self.service.name, job.id] = ""
 
     def _try(self, what: str, act: Callable[[], None]) -> None:
@@ -186,19 +173,12 @@ class Owner:
 
 def preemptive(service: Service) -> None:
     """Have a domain take the nodes of running jobs, also of those with mates, for short ones: the package's example."""
-    about = service.folder.parent / "packages" / "examples-1.dist-info"
-    about.mkdir(parents=True, exist_ok=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[cosched.schedulers]\nexpress = example_scheduler:EXPRESS\n")
     service.wrapper = COMMAND
-    service.environment = {"PYTHONPATH": f"{about.parent}:{EXAMPLES}"}
-    del service.config["manager"]["policy"]
-    service.config["manager"] |= {"scheduler": "express", "express": SHORT, "slots": NODES}
+    service.environment = installed(service.folder.parent, "examples", "express = example_scheduler:EXPRESS", EXAMPLES)
+    service.schedule_by("express", express=SHORT, slots=NODES)
 
 
-def owners(
-    domains: Federation, work: Sequence[Together], told: Told, seed: int, changes: float = CHANGES
-) -> list[Owner]:
+def owners(domains: Federation, work: Sequence[Together], told: Told, seed: int, changes: float) -> list[Owner]:
     """One for each domain."""
     names = [service.name for service in domains.services]
     return [Owner(service, names, work, told, seed, changes) for service in domains.services]

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,17 +51,12 @@ def be_busy(pair: Pair, seconds: float, seed: int) -> list[Told]:
     """Submit pairs and other jobs on both sides, and cancel some, for so long; then both are killed."""
     told: list[Told] = []
     over = threading.Event()
-    threads = [
-        threading.Thread(target=_submit, args=(pair, service, number, told, over, random.Random(f"{seed} {number}")))
-        for service in pair.both
-        for number in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    over.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        for service in pair.both:
+            for number in range(3):
+                pool.submit(_submit, pair, service, number, told, over, random.Random(f"{seed} {number}"))
+        time.sleep(seconds)
+        over.set()
     for service in pair.both:
         service.kill()
     ahead = time.time() - time.monotonic()
@@ -75,7 +71,7 @@ def _submit(
         for count in range(10**6):
             named = f"p{number}-{count}" if chance.random() < 0.6 else None
             script = script_that_notes(pair.folder, 0)
-            job = client.submit(script, pair=named, nodes=chance.randint(1, 2), time_limit=60, directory=service.folder)
+            job = client.submit(script, pair=named, nodes=chance.randint(1, 2), time_limit=60)
             told.append(Told(time.monotonic(), service.name, int(job.id), "submitted"))
             if named is None and chance.random() < 0.3:
                 try:

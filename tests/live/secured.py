@@ -22,12 +22,8 @@ ME = getpass.getuser()  # whose services and jobs these are: nobody elsewhere, u
 def secure(service: Service, files: Path, peers: Iterable[Service], **tls: str) -> None:
     """Speak TLS with the files NAME.pem, NAME.key and ca.pem of a folder, to these peers."""
     service.config["domain"]["plaintext"] = False
-    service.config["tls"] = {
-        "ca": str(files / "ca.pem"),
-        "certificate": str(files / f"{service.name}.pem"),
-        "key": str(files / f"{service.name}.key"),
-        **tls,
-    }
+    own = {"certificate": str(files / f"{service.name}.pem"), "key": str(files / f"{service.name}.key")}
+    service.config["tls"] = {"ca": str(files / "ca.pem"), **own, **tls}
     service.config["peer"] = []
     for peer in peers:
         service.add_peer(peer.name, peer.address, identity=SITE + peer.name, owners={ME: ME})

@@ -9,10 +9,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, closing, suppress
 from itertools import cycle, permutations
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any, Self
+from urllib.request import urlopen
 
 from cosched.client import Client, Job, Unreachable
 from cosched.core.story import Why
@@ -58,22 +60,19 @@ def toml(sections: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Client(Client):
-    """Its jobs run, and leave their output, in a folder of the test's, unless they say where.
+class LocalClient(Client):
+    """Its jobs run, and leave their output, in the service's folder, unless they say where."""
 
-    It is patient with a service that gets no CPU.
-    """
-
-    def __init__(self, server: str, folder: Path, **options: Any) -> None:
-        super().__init__(server, **{"timeout": PATIENCE, **options})
-        self._folder = folder
+    def __init__(self, service: Service, **options: Any) -> None:
+        super().__init__(service.socket, **options)
+        self._folder = service.folder
 
     def submit(self, *arguments: Any, **options: Any) -> Job:
         return super().submit(*arguments, **{"directory": self._folder, **options})
 
 
-class Service:
-    """One `cosched serve`, in a folder of its own, on a port that it keeps over restarts."""
+class Service(AbstractContextManager):
+    """One `cosched serve`, in a folder of its own, on a port that it keeps over restarts; a context clears it."""
 
     def __init__(self, folder: Path, name: str, port: int | None = None) -> None:
         self.folder, self.name, self.port = folder, name, port or free_port()
@@ -85,27 +84,22 @@ class Service:
         self._said_before = 0  # bytes in its log when it was started
         self.config: dict[str, Any] = {
             "domain": {
-                "name": name,
-                "listen": f"127.0.0.1:{self.port}",
-                "plaintext": True,
-                "socket": "sock",
-                "state": "state.db",
-                "schedule_interval": "2s",
-                "log_level": "debug",
+                "name": name, "listen": f"127.0.0.1:{self.port}", "plaintext": True, "socket": "sock",
+                "state": "state.db", "schedule_interval": "2s", "log_level": "debug",
             },
             # Patience with a peer that gets no CPU: only a peer that is down makes jobs start alone.
             # And none with one that is: tests of the grace give it one.
             # Nor is another job awaited in the place of one that was cancelled.
             "coscheduling": {
-                "peer_timeout": 30,
-                "peer_patience": "60s",
-                "peer_grace": 0,
-                "heartbeat_interval": 1,
+                "peer_timeout": 30, "peer_patience": "60s", "peer_grace": 0, "heartbeat_interval": 1,
                 "successor_patience": 0,
             },
             "peer": [],
             "manager": {"kind": "local", "slots": 4, "policy": "fcfs", "grace": 1},
-        }
+        }  # fmt: skip
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     @property
     def address(self) -> str:
@@ -123,30 +117,35 @@ class Service:
     def add_peer(self, name: str, address: str, **more: Any) -> None:
         self.config["peer"].append({"name": name, "address": address, **more})
 
+    def schedule_by(self, scheduler: str, **settings: Any) -> None:
+        """From its next start on, by this scheduler in the place of the batch scheduler."""
+        del self.config["manager"]["policy"]
+        self.config["manager"] |= {"scheduler": scheduler, **settings}
+
+    def listen_to_http(self) -> str:
+        """From its next start on; the address."""
+        self.config["domain"]["http"] = address = f"127.0.0.1:{free_port()}"
+        return address
+
     def start(self, *, wait: bool = True) -> Service:
-        path = self.folder / "config.toml"
+        path, log_path = self.folder / "config.toml", self.folder / "log"
         path.write_text(toml(self.config))
-        self.process = self._process(
-            ["serve", "--config", str(path), *self.options], {**os.environ, **self.environment}
-        )
+        arguments, environment = ["serve", "--config", str(path), *self.options], {**os.environ, **self.environment}
+        with log_path.open("ab") as log:
+            self._said_before = log.tell()
+            if self.wrapper:
+                self.process = subprocess.Popen(
+                    [*self.wrapper, *arguments],
+                    stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
+                )  # fmt: skip
+            else:
+                self.process = Forked(arguments, self.folder, environment, NOTHING, log_path, log_path)
         if wait:
             wait_until(self.is_serving, f"{self.name} serves:\n{self.log}")
         return self
 
-    def _process(self, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes] | Forked:
-        path = self.folder / "log"
-        with path.open("ab") as log:
-            self._said_before = log.tell()
-            if not self.wrapper:
-                return Forked(arguments, self.folder, environment, NOTHING, path, path)
-            return subprocess.Popen(
-                [*self.wrapper, *arguments],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
-            )  # fmt: skip
-
     def is_serving(self) -> bool:
         """Whether it listens wherever it should, as it says when it does, and answers."""
-        assert self.process is not None
         assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.log}"
         if f"serving {self.name} on " not in self._said_since_start():
             return False
@@ -163,7 +162,6 @@ class Service:
 
     def kill(self, number: int = signal.SIGKILL) -> int:
         """End it by a signal, at once or gracefully; its exit code."""
-        assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
@@ -175,7 +173,8 @@ class Service:
         self.start()
 
     def client(self, **options: Any) -> Client:
-        return _Client(self.socket, self.folder, **options)
+        """A client that is patient with a service that gets no CPU, unless `options` say otherwise."""
+        return LocalClient(self, **{"timeout": PATIENCE, **options})
 
     def run(self, *arguments: str, cwd: Path | None = None, text: str = "") -> subprocess.CompletedProcess[str]:
         """A command of its user, whose jobs run in the folder of the test's unless it says where."""
@@ -188,42 +187,66 @@ class Service:
 
     def faults(self) -> list[str]:
         """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""
-        assert self.process is not None
         assert self.process.poll() is None
         lines = [line for line in self.log.splitlines() if '"exception"' in line or "a fault of the service" in line]
         return [line for line in lines if "ExecuteBatchError" not in line]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What is in its database, be it on disk or not."""
+        with closing(connect(f"file:{self.folder / 'state.db'}?mode=ro", uri=True)) as database:
+            return database.execute(query).fetchall()
+
+    def metrics(self) -> dict[str, float]:
+        """The values of all series, by name and labels as they stand there."""
+        with urlopen(f"http://{self.config['domain']['http']}/metrics", timeout=PATIENCE) as answer:
+            lines = answer.read().decode().splitlines()
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
     def clear(self) -> None:
         """Leave no process behind: neither the service nor jobs."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        marks = [str(self.folder).encode()]
         for _ in range(3):
-            for pid in _processes_with(marks):
-                try:
+            for pid in _processes_with(str(self.folder).encode()):
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
 
 
-def _processes_with(marks: list[bytes]) -> list[int]:
+def _processes_with(mark: bytes) -> Iterator[int]:
     """Processes whose command line or environment mentions a folder of the test's."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
             text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if any(mark in text for mark in marks) and b"pytest" not in text.split(b"\0")[0:3]:
-            found.append(int(entry.name))
-    return found
+            if mark in text and b"pytest" not in text.split(b"\0")[0:3] and int(entry.name) != os.getpid():
+                yield int(entry.name)
 
 
-class Federation:
-    """Domains with these names, all of them peers, by plain text on loopback."""
+def installed(folder: Path, package: str, scheduler: str, *modules: Path) -> dict[str, str]:
+    """Install a package with a scheduler, `NAME = MODULE:OBJECT`; the environment in which it is found."""
+    about = folder / "packages" / f"{package}-1.dist-info"
+    about.mkdir(parents=True, exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[cosched.schedulers]\n{scheduler}\n")
+    return {"PYTHONPATH": ":".join(map(str, [about.parent, *modules]))}
+
+
+def start_all(services: Iterable[Service]) -> None:
+    for service in services:
+        service.start(wait=False)
+    for service in services:
+        wait_until(service.is_serving, f"{service.name} serves:\n{service.log}")
+
+
+def restart_all(services: Iterable[Service]) -> None:
+    """Kill them all before any is started again."""
+    for service in services:
+        service.kill()
+    start_all(services)
+
+
+class Federation(AbstractContextManager):
+    """Domains with these names, all of them peers, by plain text on loopback; a context clears them."""
 
     def __init__(self, folder: Path, names: Sequence[str], **coscheduling: Any) -> None:
         self.folder = folder
@@ -233,12 +256,16 @@ class Federation:
         for service in self.services:
             service.config["coscheduling"].update(coscheduling)
 
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
     def start(self) -> Self:
-        for service in self.services:
-            service.start(wait=False)
-        for service in self.services:
-            wait_until(service.is_serving, service.name)
+        start_all(self.services)
         return self
+
+    def faults(self) -> list[str]:
+        """Those of all services."""
+        return [fault for service in self.services for fault in service.faults()]
 
     def clear(self) -> None:
         for service in self.services:
@@ -295,14 +322,16 @@ while time.monotonic() < end:
 """
 
 
+def whys(service: Service, *jobs: Job | str, kind: str = "started") -> list[str]:
+    """Why events of that kind have happened to these jobs, or to all."""
+    with service.client() as client:
+        return [event.detail["why"] for event in client.events(0, jobs, [kind], until_now=True)]
+
+
 def start_together(services: Iterable[Service]) -> bool:
     """Whether all jobs with mates that have started did so with them: by the records, whatever the machine's pace."""
-    whys: list[str] = []
-    for service in services:
-        with service.client() as client:
-            whys += [event.detail["why"] for event in client.events(0, kinds=["started"], until_now=True)]
-    whys = [why for why in whys if why != Why.NO_MATE]
-    return bool(whys) and all(why.startswith(WITH_MATES) for why in whys)
+    found = [why for service in services for why in whys(service) if why != Why.NO_MATE]
+    return bool(found) and all(why.startswith(WITH_MATES) for why in found)
 
 
 def noted(folder: Path) -> list[tuple[str, str, str, float]]:

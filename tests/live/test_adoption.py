@@ -1,9 +1,7 @@
 """Adoption by consent: a peer that lies has none but the jobs whose owners, or whose domain, let it have them."""
 
 import getpass
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 
 import grpc
 import pytest
@@ -51,13 +49,7 @@ def liar(service: Service) -> Iterator[Liar]:
 
 
 def audited(service: Service) -> list[tuple[str, str, str, str, str]]:
-    with closing(sqlite3.connect(service.folder / "state.db")) as database:
-        rows = "SELECT who, method, job, outcome, detail FROM audit WHERE detail LIKE 'adopted%' ORDER BY id"
-        return database.execute(rows).fetchall()
-
-
-def told(service: Service, job: str) -> str:
-    return service.run("show", job).stdout
+    return service.rows("SELECT who, method, job, outcome, detail FROM audit WHERE detail LIKE 'adopted%' ORDER BY id")
 
 
 def test_a_peer_that_tries_all_numbers_cannot_tell_any_job_from_none(service, liar):
@@ -91,7 +83,7 @@ def test_a_job_whose_owner_lets_it_be_adopted_is_and_its_owner_and_the_audit_hea
         go = fill(service)
         job = client.submit(script_that_notes(service.folder), adoptable=True)
         assert client.job(job).adoptable
-        assert "adoptable   yes" in told(service, job.id)
+        assert "adoptable   yes" in service.run("show", job.id).stdout
         service.restart()
         assert getattr(liar, form)(job.id, "eve").lookup == wire.MATE_LOOKUP_NO_PAIR
         for _ in range(2):
@@ -134,9 +126,7 @@ def test_users_of_a_peer_whose_table_is_closed_are_nobody_here_and_the_log_says_
 def test_who_is_nobody_on_the_other_domain_hears_so_at_submission(make_pair):
     pair = make_pair()
     pair.b.config["peer"][0]["other_owners"] = "nobody"
-    pair.start()
-    (pair.folder / "job.sh").write_text(script_that_notes(pair.folder))
-    said = pair.a.run("submit", "--pair", "p", str(pair.folder / "job.sh"), cwd=pair.folder).stderr
+    said = pair.start().a.run("submit", "--pair", "p", "-", text=script_that_notes(pair.folder)).stderr
     assert said.startswith("cosched: this user is nobody on b: there, owners of [[peer]] says who users of")
 
 

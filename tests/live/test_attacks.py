@@ -1,7 +1,6 @@
 """Whoever asks for much, or connects and says little, keeps neither other domains nor other users from being served."""
 
 import os
-import urllib.request
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests.live.attacked import Peer, write_history
 from tests.live.attacks import under_attack
 from tests.live.other_users import a_public_folder, call_as, needs_root
 from tests.live.secured import USERS, secure
-from tests.live.services import COMMAND, PATIENCE, Pair, Service, free_port, wait_until
+from tests.live.services import COMMAND, Pair, Service, wait_until
 from tests.service.pki import Pki
 
 PAIRS, FEW, SLOTS, SEED = 50, 12, 6, 10  # few while attackers take all the processors, in the short tier
@@ -33,9 +32,9 @@ class World:
 
     def __init__(self, pair: Pair, folder: Path, history: int, tls: bool) -> None:
         self.pair = workloads.set_up(pair, SLOTS, release_interval="2s", max_held_fraction=0.7)
-        self.pki, self.user = (Pki(folder / "pki"), None) if tls else (None, None)
+        self.pki = Pki(folder / "pki") if tls else None
         for service, peer in ((pair.a, pair.b), (pair.b, pair.a)):
-            service.config["domain"].update(log_level="info", http=f"127.0.0.1:{free_port()}")
+            service.config["domain"].update(log_level="info", http=service.listen_to_http())
             if self.pki is not None:
                 self.pki.files(service.name)
                 secure(service, self.pki.folder, [peer], user_identity=USERS)
@@ -72,11 +71,9 @@ class _Elsewhere(Service):
 
 def failed_calls(service: Service) -> list[str]:
     """Its calls to peers that were not answered, by its metrics."""
-    with urllib.request.urlopen(f"http://{service.config['domain']['http']}/metrics", timeout=PATIENCE) as answer:
-        lines = answer.read().decode().splitlines()
-    calls = [line for line in lines if line.startswith("cosched_peer_calls_total{")]
+    calls = [name for name in service.metrics() if name.startswith("cosched_peer_calls_total{")]
     assert calls, service.name
-    return [line for line in calls if 'outcome="answered"' not in line]
+    return [name for name in calls if 'outcome="answered"' not in name]
 
 
 @pytest.fixture
@@ -90,8 +87,6 @@ def make_world(make_pair):
 
 
 KINDS = ("history", "half_open")
-
-
 WITH = [pytest.param(True, id="TLS"), pytest.param(False, marks=pytest.mark.soak, id="plaintext")]
 
 
@@ -142,6 +137,5 @@ def test_one_user_who_watches_very_often_denies_it_to_nobody_else(make_world):
         calls = [stub.WatchEvents(domain_pb2.WatchEventsRequest()) for _ in range(40)]
         wait_until(lambda: sum(call.done() for call in calls) == len(calls) - STREAMS.user, "as many as are too many")
         errors = [call for call in calls if call.done()]
-    assert {(error.code().name, error_info(error)[0]) for error in errors} == {
-        ("RESOURCE_EXHAUSTED", "TOO_MANY_WATCHERS")
-    }
+    said = {(error.code().name, error_info(error)[0]) for error in errors}
+    assert said == {("RESOURCE_EXHAUSTED", "TOO_MANY_WATCHERS")}

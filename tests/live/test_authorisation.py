@@ -2,8 +2,8 @@
 
 import os
 import re
-import sqlite3
 from collections import Counter
+from uuid import uuid4
 
 import grpc
 import pytest
@@ -28,14 +28,11 @@ NODES = 8
 @pytest.fixture
 def service():
     """With one operator beside root, and a folder that everybody can enter."""
-    with a_public_folder() as folder:
-        made = Service(folder / "a", "a")
+    with a_public_folder() as folder, Service(folder / "a", "a") as made:
         made.config["domain"] |= {"operators": [OPERATOR], "max_jobs_per_user": MOST_JOBS}
         made.config["manager"]["slots"] = NODES
         made.add_peer("b", f"127.0.0.1:{free_port()}")
-        made.start()
-        yield made
-        made.clear()
+        yield made.start()
 
 
 @pytest.fixture
@@ -45,18 +42,8 @@ def stub(service):
         yield DomainServiceStub(channel)
 
 
-class Ids:
-    """Request ids, a new one each time."""
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def __call__(self) -> str:
-        self.last += 1
-        return f"request-{self.last}"
-
-
-new_id = Ids()
+def new_id() -> str:
+    return f"request-{uuid4()}"
 
 
 def submission(**fields) -> domain_pb2.SubmitJobRequest:
@@ -91,8 +78,7 @@ def fill_the_machine(service: Service, stub: DomainServiceStub) -> None:
 
 
 def audit(service: Service) -> list[tuple[str, str, str]]:
-    with sqlite3.connect(service.folder / "state.db") as database:
-        return database.execute("SELECT who, method, outcome FROM audit ORDER BY id").fetchall()
+    return service.rows("SELECT who, method, outcome FROM audit ORDER BY id")
 
 
 @needs_root
@@ -100,15 +86,8 @@ def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
     fill_the_machine(service, stub)
     roots = stub.SubmitJob(submission(hold=True)).job.ref.job_id
     denied = Outcome("PERMISSION_DENIED", "NOT_OWNER")
-    *outcomes, read = call_as(
-        OTHER,
-        service.socket,
-        [
-            *changes(roots),
-            ("SubmitJob", submission(owner="root")),
-            ("GetJob", domain_pb2.GetJobRequest(job=own(roots))),
-        ],
-    )
+    submits, reads = ("SubmitJob", submission(owner="root")), ("GetJob", domain_pb2.GetJobRequest(job=own(roots)))
+    *outcomes, read = call_as(OTHER, service.socket, [*changes(roots), submits, reads])
     assert outcomes == [denied] * 5
     assert (read.code, read.answer["job"]["state"]) == ("OK", "JOB_STATE_QUEUED")
     outcomes = call_as(OTHER, service.socket, [("SubmitJob", submission(hold=True)), *changes("3")])
@@ -131,17 +110,14 @@ def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
 
 @needs_root
 def test_only_operators_drain_and_resume_the_domain(service):
-    orders = [
-        ("DrainDomain", domain_pb2.DrainDomainRequest(request_id=new_id())),
-        ("ResumeDomain", domain_pb2.ResumeDomainRequest(request_id=new_id())),
-    ]
-    assert call_as(OTHER, service.socket, orders) == [Outcome("PERMISSION_DENIED", "NOT_OWNER")] * 2
-    assert [outcome.code for outcome in call_as(OPERATOR, service.socket, orders)] == ["OK", "OK"]
-    methods = [method for method, _ in orders]
-    assert audit(service) == [
-        *((OTHER, method, "PERMISSION_DENIED") for method in methods),
-        *((OPERATOR, method, "OK") for method in methods),
-    ]
+    orders = {
+        "DrainDomain": domain_pb2.DrainDomainRequest(request_id=new_id()),
+        "ResumeDomain": domain_pb2.ResumeDomainRequest(request_id=new_id()),
+    }
+    assert call_as(OTHER, service.socket, [*orders.items()]) == [Outcome("PERMISSION_DENIED", "NOT_OWNER")] * 2
+    assert [outcome.code for outcome in call_as(OPERATOR, service.socket, [*orders.items()])] == ["OK", "OK"]
+    ends = (OTHER, "PERMISSION_DENIED"), (OPERATOR, "OK")
+    assert audit(service) == [(user, method, code) for user, code in ends for method in orders]
 
 
 @needs_root
@@ -190,11 +166,7 @@ OTHER_BAD_CALLS: list[tuple[str, Message, tuple[str, ...]]] = [
     ("GetJob", domain_pb2.GetJobRequest(job=own("7" * 100)), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
     ("GetJob", domain_pb2.GetJobRequest(job=own("-1")), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
     ("GetJob", domain_pb2.GetJobRequest(job=own("٣")), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
-    (
-        "GetJob",
-        domain_pb2.GetJobRequest(job=wire.JobRef(domain="b", job_id="1")),
-        ("INVALID_ARGUMENT", "WRONG_DOMAIN", "job.domain"),
-    ),
+    ("GetJob", domain_pb2.GetJobRequest(job={"domain": "b"}), ("INVALID_ARGUMENT", "WRONG_DOMAIN", "job.domain")),
     ("ListJobs", domain_pb2.ListJobsRequest(page_size=-1), (*INVALID, "page_size")),
     ("ListJobs", domain_pb2.ListJobsRequest(page_token="x"), (*INVALID, "page_token")),
     ("ListNodes", domain_pb2.ListNodesRequest(page_token="-1"), (*INVALID, "page_token")),
@@ -210,8 +182,7 @@ def test_whatever_is_too_much_or_makes_no_sense_gets_one_clear_error(service, st
     assert others == [outcome for *_, outcome in OTHER_BAD_CALLS]
     assert not stub.ListJobs(domain_pb2.ListJobsRequest()).jobs
     service.stop()  # by then refusals that are alike are counted
-    with sqlite3.connect(service.folder / "state.db") as database:
-        ((refused,),) = database.execute("SELECT sum(times) FROM audit WHERE method = 'SubmitJob'").fetchall()
+    ((refused,),) = service.rows("SELECT sum(times) FROM audit WHERE method = 'SubmitJob'")
     assert refused == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
     lines = [line for line in service.log.splitlines() if "SubmitJob of socket uid" in line]
     again = [int(number) for number in re.findall(r"\(and (\d+) times since\)", "\n".join(lines))]

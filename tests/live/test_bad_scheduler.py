@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cosched.client import Client, ClientError
-from tests.live import services
-from tests.live.services import Service
+from tests.live.services import COMMAND, Service, installed
 from tests.waiting import PATIENCE, wait_until
 
 TOP = Path(__file__).resolve().parents[2]
@@ -19,24 +18,17 @@ WHO = "the scheduler bad (tests.live.bad_scheduler:BAD of badsched 1)"
 JOB = "#!/bin/sh\n"
 
 
-def installed(folder: Path) -> dict[str, str]:
-    """Install the package; the environment in which it is found."""
-    about = folder / "packages" / "badsched-1.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: badsched\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[cosched.schedulers]\nbad = tests.live.bad_scheduler:BAD\n")
-    return {"PYTHONPATH": f"{about.parent}:{TOP}"}
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return installed(tmp_path, "badsched", "bad = tests.live.bad_scheduler:BAD", TOP)
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    made = Service(tmp_path / "a", "a")
-    made.wrapper = services.COMMAND
-    made.environment = installed(tmp_path)
-    del made.config["manager"]["policy"]
-    made.config["manager"]["scheduler"] = "bad"
-    yield made.start()
-    made.clear()
+def service(make_service: Callable[..., Service], environment: dict[str, str]) -> Service:
+    service = make_service("a")
+    service.wrapper, service.environment = COMMAND, environment
+    service.schedule_by("bad")
+    return service.start()
 
 
 def last_line(service: Service) -> str:
@@ -44,7 +36,6 @@ def last_line(service: Service) -> str:
 
 
 def ends(service: Service) -> int:
-    assert service.process is not None
     return service.process.wait(PATIENCE)
 
 
@@ -95,13 +86,10 @@ def test_one_that_does_not_return_is_named(service: Service, how: str, codes: li
 
 
 @pytest.mark.sim
-def test_a_replay_names_it_too(tmp_path: Path) -> None:
-    environment = {**os.environ, **installed(tmp_path)}
-    trace = "job_id,submit,run,nodes,trip\n" + "".join(
-        f"{number},{number},10,1,{trip}\n" for number, trip in enumerate(("none", "start"), 1)
-    )
-    (tmp_path / "trace.csv").write_text(trace)
-    command = [*services.COMMAND, "replay", "--domain", "a,trace=trace.csv,nodes=4,scheduler=bad"]
+def test_a_replay_names_it_too(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "trace.csv").write_text("job_id,submit,run,nodes,trip\n1,1,10,1,none\n2,2,10,1,start\n")
+    command = [*COMMAND, "replay", "--domain", "a,trace=trace.csv,nodes=4,scheduler=bad"]
+    environment = {**os.environ, **environment}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     fault = "has failed in start, at job 2: RuntimeError: boom (bad_scheduler.py, misbehave): mend that package"

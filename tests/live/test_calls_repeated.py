@@ -9,7 +9,7 @@ import pytest
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.scripted_peer import ScriptedPeer
-from tests.live.services import Service, noted, script_that_notes, wait_until
+from tests.live.services import Service, noted, script_that_notes, wait_until, whys
 from tests.service.faulty_proxy import PASS, SWALLOW_REPLIES, FaultyProxy
 
 COPIES = 20
@@ -34,9 +34,8 @@ class World:
     def pair(self, name: str, nodes: int) -> str:
         """The id of a new job of a, whose mate is job `name` of b by now."""
         job = self.client.submit(script_that_notes(self.service.folder), pair=name, nodes=nodes)
-        wait_until(
-            lambda: self.client.job(job).reason in ("MateUnsubmitted", "TooLargeToHold"), "it waits for its mate"
-        )
+        waits = "MateUnsubmitted", "TooLargeToHold"
+        wait_until(lambda: self.client.job(job).reason in waits, "it waits for its mate")
         assert self.found(name).mate.job_id == job.id
         return job.id
 
@@ -53,7 +52,7 @@ class World:
     def starts(self, job: str) -> int:
         """How often the job ran, as it noted itself and as its story tells, which agree."""
         wait_until(lambda: self.client.job(job).state not in ("ready", "starting", "running"), "it is settled")
-        told = len(list(self.client.events(0, [job], ["started"], until_now=True)))
+        told = len(whys(self.service, job))
         assert [start[1] for start in noted(self.service.folder)].count(job) == told
         return told
 
@@ -71,9 +70,8 @@ def try_start(name: str, job: str, number: int) -> wire.TryStartMateRequest:
 
 
 def start(name: str, job: str, number: int, generation: int) -> wire.StartJobRequest:
-    return wire.StartJobRequest(
-        request_id=f"b/{name}/{number}", job=own(job), caller=caller(name), hold_generation=generation
-    )
+    ids = {"request_id": f"b/{name}/{number}", "job": own(job), "caller": caller(name)}
+    return wire.StartJobRequest(**ids, hold_generation=generation)
 
 
 @pytest.fixture

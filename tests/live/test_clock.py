@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from cosched.client import Event, Job
-from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
+from cosched.client import Job
+from tests.live.services import Pair, Service, noted, script_that_notes, wait_until, whys
 from tests.live.wall_clock import READING, Clock
 
 HOUR = 3600
@@ -21,12 +21,9 @@ def make_clocks(make_pair) -> Callable[[timedelta], tuple[Clock, Clock]]:
 
     def make(mate_patience: timedelta) -> tuple[Clock, Clock]:
         pair: Pair = make_pair(
-            scheme="hold",
-            release_interval=_seconds(RELEASE_INTERVAL),
-            release_jitter=0,
-            on_peer_unreachable="hold",
-            mate_patience=_seconds(mate_patience),
-        )
+            scheme="hold", on_peer_unreachable="hold", release_jitter=0,
+            release_interval=RELEASE_INTERVAL.total_seconds(), mate_patience=mate_patience.total_seconds(),
+        )  # fmt: skip
         made = Clock(pair.a), Clock(pair.b)
         pair.start()
         return made
@@ -34,37 +31,23 @@ def make_clocks(make_pair) -> Callable[[timedelta], tuple[Clock, Clock]]:
     return make
 
 
-def _seconds(span: timedelta) -> str:
-    return f"{span.total_seconds():.0f}s"
-
-
 def submit(service: Service, *pairs: str) -> list[Job]:
     """Jobs of two of the four slots each, whose mates may have ended."""
-    folder = service.folder.parent
-    options = {"nodes": 2, "directory": folder, "or_alone": True}
+    script = script_that_notes(service.folder.parent)
     with service.client() as client:
-        return [client.submit(script_that_notes(folder), pair=name, **options) for name in pairs]
-
-
-def stories(service: Service, jobs: Sequence[Job]) -> list[dict[str, list[Event]]]:
-    """The events of each job, by kind."""
-    told: list[dict[str, list[Event]]] = [{} for _ in jobs]
-    with service.client() as client:
-        for job, story in zip(jobs, told, strict=True):
-            for event in client.events(after=0, jobs=[job], until_now=True):
-                story.setdefault(event.kind, []).append(event)
-    return told
+        return [client.submit(script, pair=name, nodes=2, or_alone=True) for name in pairs]
 
 
 def assert_waited_as_long_as_they_should(service: Service, jobs: Sequence[Job], longest: timedelta) -> None:
     """Both jobs started alone at the end of their patience, holds were released in time, by the service's own time."""
-    first, second = stories(service, jobs)
+    assert whys(service, *jobs) == ["patience ended"] * 2
+    with service.client() as client:
+        stories = [[*client.events(after=0, jobs=[job], until_now=True)] for job in jobs]
+    first, second = ({event.kind: event for event in reversed(story)} for story in stories)  # the first of each kind
     for story in (first, second):
-        (submitted,), (started,) = story["submitted"], story["started"]
-        assert started.detail["why"] == "patience ended"
-        assert MATE_PATIENCE <= started.at - submitted.at <= longest
-    held, released = first["held"][0], first["released"][0]
-    assert RELEASE_INTERVAL <= released.at - held.at <= longest
+        assert MATE_PATIENCE <= story["started"].at - story["submitted"].at <= longest
+    held = first["held"]
+    assert RELEASE_INTERVAL <= first["released"].at - held.at <= longest
     assert int(held.detail["until"]) == (held.at + RELEASE_INTERVAL).timestamp()
 
 

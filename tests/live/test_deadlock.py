@@ -1,13 +1,11 @@
 """Deadlock (Tang et al., Figure 2): jobs on both sides hold the nodes that each other's mates need. And its cures."""
 
-import re
 from operator import ge
-from urllib.request import urlopen
 
 import pytest
 
 from tests.live import workloads
-from tests.live.services import PATIENCE, Pair, Service, free_port, wait_until
+from tests.live.services import Pair, Service, wait_until
 from tests.live.workloads import Work
 
 P, Q = (Work(name, 1, 0.1) for name in "pq")
@@ -41,7 +39,7 @@ def deadlock(make_pair):
     """A deadlock without a release timer, that has lasted for some periodic iterations on both sides."""
     pair = workloads.set_up(make_pair(), 1, release_interval=0, max_held_fraction=1)
     for service in pair.both:
-        service.config["domain"] |= {"schedule_interval": 1, "http": f"127.0.0.1:{free_port()}"}
+        service.config["domain"] |= {"schedule_interval": 1, "http": service.listen_to_http()}
     pair.start()
     hold_each_other_up(pair)
     wait_until(lambda: states(pair) == [("holding", "queued")] * 2)
@@ -53,9 +51,7 @@ def deadlock(make_pair):
 
 def iterations(service: Service) -> int:
     """How many scheduling iterations there have been."""
-    with urlopen(f"http://{service.config['domain']['http']}/metrics", timeout=PATIENCE) as metrics:
-        text = metrics.read().decode()
-    return int(float(re.search(r"^cosched_iteration_seconds_count (\S+)", text, re.M)[1]))
+    return int(service.metrics()["cosched_iteration_seconds_count"])
 
 
 def test_without_a_release_timer_an_operator_breaks_the_deadlock(deadlock):

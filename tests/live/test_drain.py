@@ -1,23 +1,12 @@
 """`cosched drain` and `cosched resume`, and what peers are told: real services, peers and commands."""
 
 import math
-import re
 import subprocess
 import time
-import urllib.request
 
 import pytest
 
-from tests.live.services import (
-    COMMAND,
-    PATIENCE,
-    Service,
-    free_port,
-    noted,
-    script_that_notes,
-    script_that_waits,
-    wait_until,
-)
+from tests.live.services import COMMAND, Service, noted, script_that_notes, script_that_waits, wait_until
 from tests.live.test_peer_grace import acquainted, text
 
 SETTLED = "no job here holds nodes for its mate"
@@ -26,16 +15,13 @@ SETTLED = "no job here holds nodes for its mate"
 @pytest.fixture
 def pair(make_pair):
     made = make_pair(scheme="hold", peer_grace="10m", max_held_fraction=1)
-    made.b.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
+    made.b.listen_to_http()
     return made.start()
 
 
 def drained_until(service: Service) -> float:
     """What its metrics say."""
-    with urllib.request.urlopen(f"http://{service.config['domain']['http']}/metrics", timeout=PATIENCE) as answer:
-        text = answer.read().decode()
-    (value,) = re.findall(r"^cosched_drained_until_timestamp_seconds (\S+)$", text, re.MULTILINE)
-    return float(value)
+    return service.metrics()["cosched_drained_until_timestamp_seconds"]
 
 
 def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_path):

@@ -19,8 +19,6 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "example_p
 
 def loaded() -> Any:
     spec = importlib.util.spec_from_file_location("example_peer", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
     module = sys.modules["example_peer"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -42,13 +42,12 @@ def of_faults(domains: Federation, work: Sides) -> Outcome:
 def test_pairs_start_together_while_disks_fail(make_pair, tmp_path):
     pair = set_up(make_pair(), 6, **PATIENT)
     may_fail(pair, build_shim(tmp_path))
-    found = of_faults(pair.start(), contended(SEED, 24, 8))
-    assert found.alone() == {}
+    assert of_faults(pair.start(), contended(SEED, 24, 8)).alone() == {}
 
 
 @pytest.mark.parametrize("schemes", [("hold", "hold", "yield"), ("meet", "meet", "hold")])
 def test_groups_start_whole_while_disks_fail(make_federation, tmp_path, schemes):
     federation = make_federation(DOMAINS)
     may_fail(federation, build_shim(tmp_path))
-    found = of_faults(configured(federation, schemes, **PATIENT), contended(SEED, 12, 6, domains=3))
-    assert found.alone() == {}
+    started = configured(federation, schemes, **PATIENT)
+    assert of_faults(started, contended(SEED, 12, 6, domains=3)).alone() == {}

@@ -2,9 +2,9 @@
 
 import json
 import sqlite3
-import threading
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,20 +14,12 @@ import pytest
 from cosched.client import Unreachable
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
-from cosched.words.error_details import error_info
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import (
-    PATIENCE,
-    Pair,
-    Service,
-    free_port,
-    noted,
-    script_that_notes,
-    script_that_waits,
-    wait_until,
-)
+from tests.live.secured import refusal
+from tests.live.services import Pair, Service, noted, script_that_notes, script_that_waits, start_together
 from tests.small_disk import mounted
 from tests.tiers import soaked
+from tests.waiting import PATIENCE, wait_until
 
 MEGABYTE = 1 << 20
 
@@ -43,7 +35,7 @@ def small_disk(tmp_path):
 def pair(make_pair):
     """A pair; one domain waits for the other that cannot answer, since it is alive, or comes back."""
     made = make_pair(scheme="hold", release_interval="2s", peer_patience="1s", peer_grace="10m")
-    made.a.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
+    made.a.listen_to_http()
     return made
 
 
@@ -82,14 +74,10 @@ def said(service: Service, begin: str) -> list[str]:
 
 
 def assert_peers_are_told_to_come_again(service: Service) -> None:
-    ref = wire.JobRef
-    request = wire.TryStartMateRequest(
-        request_id="b/77/1", job=ref(domain="a", job_id="1"), caller=ref(domain="b", job_id="77")
-    )
-    with grpc.insecure_channel(service.address) as channel, pytest.raises(grpc.RpcError) as caught:
-        CoschedulingServiceStub(channel).TryStartMate(request, timeout=PATIENCE)
-    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
-    assert error_info(caught.value)[0] == "STALLED"
+    ids = {"job": {"domain": "a", "job_id": "1"}, "caller": {"domain": "b", "job_id": "77"}}
+    request = wire.TryStartMateRequest(request_id="b/77/1", **ids)
+    with grpc.insecure_channel(service.address) as channel:
+        assert refusal(CoschedulingServiceStub(channel).TryStartMate, request) == ("UNAVAILABLE", "STALLED")
 
 
 class Stalled:
@@ -102,9 +90,9 @@ class Stalled:
         pair.start()
         with pair.a.client() as a:
             self.jobs = [
-                a.submit(script_that_waits(self.folder, self.go), nodes=4, directory=self.folder),
-                a.submit(script_that_notes(self.folder), nodes=2, directory=self.folder),
-                a.submit(script_that_notes(self.folder), nodes=2, pair="p", directory=self.folder),
+                a.submit(script_that_waits(self.folder, self.go), nodes=4),
+                a.submit(script_that_notes(self.folder), nodes=2),
+                a.submit(script_that_notes(self.folder), nodes=2, pair="p"),
             ]
             wait_until(lambda: len(noted(self.folder)) == 1, "the first job runs")
         with closing(sqlite3.connect(disk / "state.db")) as database:
@@ -113,57 +101,40 @@ class Stalled:
         self.go.touch()
         wait_until(lambda: is_stalled(pair.a), "the end of the first job cannot be put on record")
 
-    def submit_patiently(self) -> threading.Thread:
-        """Submit one more job, again and again until there is an answer."""
-
-        def submit() -> None:
-            with PatientClient(self.pair.a.socket) as client:
-                self.jobs.append(client.submit(script_that_notes(self.folder), directory=self.folder))
-
-        thread = threading.Thread(target=submit)
-        thread.start()
-        return thread
-
     def assert_all_end_well(self) -> None:
         """All jobs of a have run once, and the pair started together."""
         with self.pair.a.client() as a, self.pair.b.client() as b:
             wait_until(lambda: not a.jobs() and not b.jobs(), "all jobs have ended")
             assert [job.id for job in a.jobs(["completed"])] == [job.id for job in self.jobs]
-            whys = [
-                event.detail["why"]
-                for client in (a, b)
-                for event in client.events(after=0, kinds=["started"], until_now=True)
-                if event.detail["why"] != "it has no mate"
-            ]
         assert sorted(start[:3] for start in noted(self.folder)) == sorted(
             [("b", "1", "p"), *(("a", job.id, "p" if job.mates else "-") for job in self.jobs)]
         )
-        assert len(whys) == 2
-        assert "PeerUnreachable" not in whys
+        assert start_together(self.pair.both)
 
 
 @pytest.mark.parametrize("ending", soaked(["it is killed and started", "it goes on"], 1))
 def test_no_room_for_the_database(pair, small_disk, ending):
     stalled = Stalled(pair, small_disk)
     with pair.b.client() as b:
-        mate = b.submit(script_that_notes(stalled.folder), pair="p", directory=stalled.folder)
+        mate = b.submit(script_that_notes(stalled.folder), pair="p")
         wait_until(lambda: b.job(mate).reason == "PeerBusy", "its mate's domain says that it is stalled")
     with pair.a.client() as a, pytest.raises(Unreachable) as caught:
         a.submit(script_that_notes(stalled.folder))
     assert caught.value.reason == "STALLED"
     assert_peers_are_told_to_come_again(pair.a)
-    submitting = stalled.submit_patiently()
-    assert len(noted(stalled.folder)) == 1  # nothing has started
-    if ending == "it is killed and started":
-        pair.a.kill()
-        stalled.filler.unlink()
-        pair.a.start()
-    else:
-        assert len(said(pair.a, "stalled: ")) == 1
-        stalled.filler.unlink()
-        wait_until(lambda: health(pair.a) == (200, "ok\n"), "there is room again")
-        assert len(said(pair.a, "the database can be written again")) == 1
-    submitting.join()
+    with ThreadPoolExecutor(1) as pool, PatientClient(pair.a) as patient:
+        submitting = pool.submit(patient.submit, script_that_notes(stalled.folder))
+        assert len(noted(stalled.folder)) == 1  # nothing has started
+        if ending == "it is killed and started":
+            pair.a.kill()
+            stalled.filler.unlink()
+            pair.a.start()
+        else:
+            assert len(said(pair.a, "stalled: ")) == 1
+            stalled.filler.unlink()
+            wait_until(lambda: health(pair.a) == (200, "ok\n"), "there is room again")
+            assert len(said(pair.a, "the database can be written again")) == 1
+        stalled.jobs.append(submitting.result())
     stalled.assert_all_end_well()
 
 
@@ -172,13 +143,13 @@ def test_no_room_for_the_launches_of_jobs(pair, small_disk):
     pair.start()
     go = pair.folder / "go"
     with pair.a.client() as a:
-        runs = a.submit(script_that_waits(pair.folder, go), nodes=1, directory=pair.folder)
+        runs = a.submit(script_that_waits(pair.folder, go), nodes=1)
         wait_until(lambda: len(noted(pair.folder)) == 1, "it runs")
         wait_until(lambda: a.job(runs).state == "running", "that is on record")
         filler = fill(small_disk)
-        waits = a.submit(script_that_notes(pair.folder), directory=pair.folder)
+        waits = a.submit(script_that_notes(pair.folder))
         wait_until(lambda: is_stalled(pair.a), "it cannot be launched")
-        gone = a.submit(script_that_notes(pair.folder), directory=pair.folder)
+        gone = a.submit(script_that_notes(pair.folder))
         wait_until(lambda: a.job(gone).state == "starting", "it is to be launched")
         wait_until(lambda: a.cancel(gone).state == "cancelled", "what waits can be cancelled")
         go.touch()

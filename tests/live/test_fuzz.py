@@ -15,7 +15,7 @@ from cosched.client import Client, ClientError, Job
 from cosched.core.job import JobState
 from cosched.service.store.schema import FIRST_FINAL_STATE
 from tests.live.other_users import a_public_folder
-from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
+from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until, whys
 from tests.live.workloads import are_together
 from tests.tiers import SEED, soaked
 
@@ -33,23 +33,18 @@ ANSWERS = {  # those that the proto files list, and a caller's own impatience
 @pytest.fixture
 def pair():
     """In a folder that everybody can enter."""
-    with a_public_folder() as folder:
-        made = Pair(folder, scheme="hold", release_interval=1)
+    with a_public_folder() as folder, Pair(folder, scheme="hold", release_interval=1) as made:
         made.a.add_peer("z", f"127.0.0.1:{free_port()}")  # who is never there
         for service in made.both:
             service.config["manager"]["slots"] = NODES
             service.config["domain"] |= {"max_jobs_per_user": 40, "log_level": "info"}
-        try:
-            yield made.start()
-        finally:
-            made.clear()
+        yield made.start()
 
 
 @pytest.fixture
 def work(pair):
-    made = Work(pair)
-    yield made
-    made.close()
+    with pair.a.client() as a, pair.b.client() as b:
+        yield Work(pair.folder, a, b)
 
 
 @pytest.fixture
@@ -58,13 +53,9 @@ def attack(pair):
     attackers = []
 
     def begin(seed: int, requests: int) -> subprocess.Popen[str]:
-        arguments = [HOSTILE, pair.a.address, pair.a.socket, str(pair.folder), str(seed), str(requests)]
-        attackers.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.live.fuzzing", *arguments],
-                cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
-            )
-        )  # fmt: skip
+        command = [sys.executable, "-m", "tests.live.fuzzing", HOSTILE, pair.a.address, pair.a.socket]
+        command += [str(pair.folder), str(seed), str(requests)]
+        attackers.append(subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True))
         return attackers[-1]
 
     yield begin
@@ -82,22 +73,18 @@ def answers_of(attacker: subprocess.Popen[str]) -> Counter[str]:
 
 def memory(service: Service) -> int:
     """Its resident bytes."""
-    assert service.process is not None
     return int(Path(f"/proc/{service.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def descriptors(service: Service) -> int:
-    assert service.process is not None
     return len(os.listdir(f"/proc/{service.process.pid}/fd"))
 
 
 class Work:
     """Real pairs of jobs, meanwhile."""
 
-    def __init__(self, pair: Pair) -> None:
-        self._pair = pair
-        self._script = script_that_notes(pair.folder, 0.5)
-        self._clients = [service.client() for service in pair.both]
+    def __init__(self, folder: Path, *clients: Client) -> None:
+        self._script, self._clients = script_that_notes(folder, 0.5), clients
         self._jobs: list[tuple[Client, Job]] = []
 
     def submit(self, name: str) -> None:
@@ -108,10 +95,6 @@ class Work:
     def is_done(self) -> bool:
         """Whether the last pair has ended."""
         return all(client.job(job).state in ("completed", "failed", "cancelled") for client, job in self._jobs[-2:])
-
-    def close(self) -> None:
-        for client in self._clients:
-            client.close()
 
 
 @pytest.mark.parametrize("of", soaked(ATTACKS, 1), ids=str)
@@ -131,7 +114,7 @@ def test_hostile_requests_change_nothing_that_they_may_not(pair, work, attack, o
     assert {answer.split()[1] for answer in answers} <= ANSWERS, answers
     wait_until(lambda: descriptors(pair.a) <= before[1] + MORE_DESCRIPTORS, "its connections are closed")
     assert memory(pair.a) <= before[0] + MORE_MEMORY
-    assert [service.faults() for service in pair.both] == [[], []]
+    assert not pair.faults()
     cancel_all(pair.a, HOSTILE)
     wait_until(work.is_done, "the real jobs have run")
     assert max(Counter(start[:2] for start in noted(pair.folder)).values()) == 1
@@ -159,17 +142,11 @@ def see_each_other(pair: Pair) -> bool:
 
 def start_together(pair: Pair) -> None:
     with pair.a.client() as a, pair.b.client() as b:
-        jobs = [
-            (client, client.submit("#!/bin/true\n", pair="last", pair_domain=peer))
-            for client, peer in ((a, "b"), (b, "a"))
-        ]
-        wait_until(lambda: all(client.job(job).state == "completed" for client, job in jobs), "the last pair has run")
-        whys = [
-            event.detail["why"]
-            for client, job in jobs
-            for event in client.events(0, [job], ["started"], until_now=True)
-        ]
-    assert are_together(whys), whys
+        one = a.submit("#!/bin/true\n", pair="last", pair_domain="b")
+        other = b.submit("#!/bin/true\n", pair="last", pair_domain="a")
+        wait_until(lambda: a.job(one).state == b.job(other).state == "completed", "the last pair has run")
+    found = whys(pair.a, one) + whys(pair.b, other)
+    assert are_together(found), found
 
 
 # Rules of a database of jobs; each finds those that break it

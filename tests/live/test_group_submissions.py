@@ -13,18 +13,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "rendez
 
 
 @pytest.fixture
-def trio(make_service):
+def trio(make_federation):
     """Domains a, b and c, each the others' peer."""
-    services = [make_service(name, scheme="hold") for name in "abc"]
-    for service in services:
-        for other in services:
-            if other is not service:
-                service.add_peer(other.name, other.address)
-    for service in services:
-        service.start(wait=False)
-    for service in services:
-        wait_until(service.is_serving, service.name)
-    return services
+    return make_federation("abc", scheme="hold").start().services
 
 
 def refusal(client, **named) -> str:
@@ -66,8 +57,7 @@ def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
             third.link(alone, group="h", members=["a"])
         third.link(alone, group="h", members=["a", "b"])
         assert [str(member) for member in third.job(alone).group.members] == ["a:1", "b"]
-        c.kill()
-        c.start()
+        c.restart()
         third.unlink(alone)
         assert third.job(alone).group is None
         third.link(alone, group="h", members=["a", "b"])
@@ -99,8 +89,7 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
         joined = a.run("link", held.id, "--group=g", f"--with=b:{waits.id},c:{last.id}")
         assert joined.stdout == f"job {held} was linked: group g (was group none)\n"
         assert first.job(held).state in ("ready", "holding"), "it keeps its nodes"
-        b.kill()
-        b.start()
+        b.restart()
         others = [f"a:{held.id}", f"c:{last.id}"]
         wait_until(lambda: [str(member) for member in second.job(waits).group.members] == others, "all are known")
         for client, job, go in ((second, waits, blockers[0]), (third, last, blockers[1])):
@@ -122,8 +111,7 @@ def test_a_job_of_a_pair_joins_a_group_whatever_its_mates_domain_answers(trio, t
 
 def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_path):
     a, _, c = trio
-    everywhere = ",".join(f"{service.name}={service.socket}" for service in trio)
-    a.environment["COSCHED_DOMAINS"] = everywhere
+    a.environment["COSCHED_DOMAINS"] = ",".join(f"{service.name}={service.socket}" for service in trio)
     (tmp_path / "job.sh").write_text(script_that_notes(tmp_path))
     (tmp_path / "large.sh").write_text(script_that_notes(tmp_path).replace("\n", "\n#COSCHED --nodes=99\n", 1))
     to = [f"--to={service.name}:job.sh" for service in trio]
@@ -140,11 +128,7 @@ def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_p
     waited = a.run("wait", "h")
     assert waited.stdout == "a:2 completed\nb:2 completed\nc:1 completed\n", waited.stderr
     shown = a.run("show", "h").stdout.splitlines()
-    assert [line.split()[:2] for line in shown[1:4]] == [
-        ["a:2", "completed;"],
-        ["b:2", "completed;"],
-        ["c:1", "completed;"],
-    ]
+    assert [line.split()[:2] for line in shown[1:4]] == [[job, "completed;"] for job in ("a:2", "b:2", "c:1")]
     assert sorted(line[:19] for line in shown[5:]) == [line[:19] for line in shown[5:]]
     assert {line.split()[2] for line in shown[5:]} == {"a:2", "b:2", "c:1"}
     assert "h" in a.run("groups", "--all").stdout
@@ -188,15 +172,10 @@ def test_jobs_are_cancelled_with_a_member_of_their_group(trio):
         service.config["coscheduling"]["on_member_lost"] = "cancel"
         service.start()
     with trio[0].client() as a, trio[1].client() as b, trio[2].client() as c:
-        clients = {"a": a, "b": b, "c": c}
-        jobs = {
-            name: client.submit(
-                "#!/bin/sh\n", group="g", members=[other for other in clients if other != name], hold=True
-            )
-            for name, client in clients.items()
-        }
-        c.cancel(jobs["c"])  # which the others hear at once, though their owner holds them back
-        wait_until(lambda: all(clients[name].job(job).state == "cancelled" for name, job in jobs.items()))
+        for client, others in ((a, "bc"), (b, "ac"), (c, "ab")):
+            client.submit("#!/bin/sh\n", group="g", members=[*others], hold=True)
+        c.cancel(1)  # which the others hear at once, though their owner holds them back
+        wait_until(lambda: all(client.job(1).state == "cancelled" for client in (a, b, c)))
 
 
 def test_a_cancelled_member_is_replaced_while_none_has_started(trio, tmp_path):

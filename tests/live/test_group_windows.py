@@ -1,13 +1,12 @@
 """Three services whose jobs start apart, as the windows of their group say; also if they are killed in between."""
 
 import re
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from cosched.cli.client.wording import local_time
-from tests.live.services import Federation, Service, noted, script_that_notes, wait_until
+from tests.live.services import Federation, Service, noted, restart_all, script_that_notes, wait_until
 from tests.live.test_groups import DOMAINS
 from tests.tiers import soaked
 
@@ -16,16 +15,21 @@ ROUNDING = 1  # second: instants are whole ones
 
 def parted(federation: Federation, offset: int) -> None:
     """Submit b's job, which is to start so many seconds after a's; c's within them."""
-    script = federation.folder / "job.sh"
-    script.write_text(script_that_notes(federation.folder))
     words = {
-        "a": ["--with", "b,c", "--window", f"b:{offset}..{offset}", "--window", f"c:0..{offset}"],
-        "b": ["--with", "a,c", "--start-after", f"a:+{offset}s", "--window", f"c:0..{offset}"],
-        "c": ["--with", "a,b", "--window", f"c:0..{offset}", "--window", f"b:+{offset}"],
+        "a": ["--window", f"b:{offset}..{offset}", "--window", f"c:0..{offset}"],
+        "b": ["--start-after", f"a:+{offset}s", "--window", f"c:0..{offset}"],
+        "c": ["--window", f"c:0..{offset}", "--window", f"b:+{offset}"],
     }
     for service in federation.services:
-        submitted = service.run("submit", "--time", "1", "--group", "run7", *words[service.name], str(script))
-        assert submitted.returncode == 0, submitted.stderr
+        submit(service, "--time", "1", *words[service.name])
+
+
+def submit(service: Service, *words: str) -> None:
+    """Submit a member of a group of all domains."""
+    others = ",".join(name for name in DOMAINS if name != service.name)
+    script = script_that_notes(service.folder.parent)
+    submitted = service.run("submit", "--group", "run7", "--with", others, *words, "-", text=script)
+    assert submitted.returncode == 0, submitted.stderr
 
 
 def starts(federation: Federation) -> dict[str, float]:
@@ -59,40 +63,33 @@ def test_jobs_start_apart_as_their_windows_say(make_federation, killed):
     offset = 8 if killed else 3
     parted(federation, offset)
     wait_until(lambda: "a" in starts(federation), "a starts")
-    services = [service for service in federation.services if service.name in killed]
-    for service in services:
-        service.kill()
-    for service in services:
-        service.start()
+    restart_all([service for service in federation.services if service.name in killed])
     check_apart(federation, offset)
     told = federation.services[1].run("show", "1").stdout
     assert f"after the others start b +0:0{offset}, c +0:00 to +0:0{offset}" in told
     assert killed or "its group has begun" in told
-    assert [service.faults() for service in federation.services] == [[], [], []]
+    assert not federation.faults()
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("killed", soaked(["", "abc"], 1))
 def test_jobs_start_at_the_instant_that_was_given(make_federation, killed):
     federation = make_federation(DOMAINS, scheme="meet", peer_grace="2m").start()
-    script = federation.folder / "job.sh"
-    script.write_text(script_that_notes(federation.folder))
-    at = int(time.time()) + 30
-    instant = datetime.fromtimestamp(at, UTC).isoformat()
+    at = from_now(30)
     for service in federation.services:
-        others = ",".join(name for name in DOMAINS if name != service.name)
-        submitted = service.run("submit", "--group", "run7", "--with", others, "--at", instant, str(script))
-        assert submitted.returncode == 0, submitted.stderr
+        submit(service, "--at", at.isoformat())
     a = federation.services[0]
     wait_until(lambda: "slot" in a.run("show", "1").stdout, "the slot is agreed on")
-    assert f"starts at {local_time(datetime.fromtimestamp(at, UTC))}" in a.run("show", "1").stdout
-    for service in federation.services if killed else ():
-        service.kill()
-    for service in federation.services if killed else ():
-        service.start()
+    assert f"starts at {local_time(at)}" in a.run("show", "1").stdout
+    if killed:
+        restart_all(federation.services)
     wait_until(lambda: len(starts(federation)) == len(DOMAINS), "all start")
-    assert min(starts(federation).values()) >= at - ROUNDING
-    assert [service.faults() for service in federation.services] == [[], [], []]
+    assert min(starts(federation).values()) >= at.timestamp() - ROUNDING
+    assert not federation.faults()
+
+
+def from_now(seconds: int) -> datetime:
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds)
 
 
 @pytest.mark.soak
@@ -100,21 +97,18 @@ def test_who_misses_the_instant_waits_for_its_owner(make_federation):
     """c's member cannot start in time, since another job has its nodes; nobody starts by surprise."""
     federation = make_federation(DOMAINS, scheme="meet").start()
     a, b, c = federation.services
-    script, long = federation.folder / "job.sh", federation.folder / "long.sh"
-    script.write_text(script_that_notes(federation.folder))
-    long.write_text("#!/bin/sh\nsleep 600\n")
-    assert c.run("submit", "--nodes", "4", "--time", "10", str(long)).returncode == 0
-    at = datetime.fromtimestamp(int(time.time()) + 20, UTC).isoformat()
+    with c.client() as client:
+        client.submit("#!/bin/sh\nsleep 600\n", nodes=4, time_limit=600)
+    at = from_now(20).isoformat()
     for service in federation.services:
-        others = ",".join(name for name in DOMAINS if name != service.name)
-        service.run("submit", "--group", "run7", "--with", others, "--at", at, str(script))
+        submit(service, "--at", at)
     wait_until(lambda: "(InstantPassed: the instant of --at has passed" in a.run("show", "1").stdout, "it has passed")
     assert noted(federation.folder) == []
     assert "cosched unlink 1 lets it start alone" in a.run("explain", "1").stdout
     assert a.run("unlink", "--yes", "1").returncode == 0
     wait_until(lambda: len(noted(federation.folder)) == 1, "a's job starts alone")
-    past = datetime.fromtimestamp(int(time.time()) - 60, UTC).isoformat()
-    refused = b.run("submit", "--group", "run8", "--with", "a", "--at", past, str(script))
+    past = from_now(-60).isoformat()
+    refused = b.run("submit", "--group", "run8", "--with", "a", "--at", past, "-", text="#!/bin/sh\n")
     assert re.search(r"group.at: [-0-9]+ [:0-9]+ UTC is 1 min ago: give an instant to come", refused.stderr)
 
 
@@ -123,15 +117,14 @@ def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     federation = make_federation(DOMAINS, scheme="meet")
     federation.services[2].config["coscheduling"]["scheme"] = "hold"
     a, b, c = federation.start().services
-    script = federation.folder / "job.sh"
-    script.write_text(script_that_notes(federation.folder))
+    script = script_that_notes(federation.folder)
 
     def said(service, *words: str) -> str:
-        return service.run("submit", "--group", "run7", *words, str(script)).stderr
+        return service.run("submit", "--group", "run7", *words, "-", text=script).stderr
 
     assert "slots are off on c: --window and --at need them" in said(a, "--with", "b,c", "--within", "5m")
     assert "slots are off on c: --window and --at need them" in said(c, "--with", "a", "--start-after", "a:1m")
-    a.run("submit", "--group", "run7", "--with", "b", "--window", "b:10", str(script))
+    assert "has other" not in said(a, "--with", "b", "--window", "b:10")
     other = "the job on a has other --window or --at than this one: all jobs of a group give the same"
     assert other in said(b, "--with", "a", "--start-after", "a:20")
     assert noted(federation.folder) == []

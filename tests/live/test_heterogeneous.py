@@ -35,17 +35,19 @@ PERCENT = [6, 6, 3, 3]  # of a processor; so little that a busy host has it to s
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    (tmp_path / "site.toml").write_text(SITE)
-    (tmp_path / "times.csv").write_text(TIMES)  # as long as anything
-    made = Service(tmp_path / "a", "a")
-    del made.config["manager"]["policy"]
-    made.config["manager"] |= {
-        "scheduler": "heterogeneous", "site": str(tmp_path / "site.toml"), "times": str(tmp_path / "times.csv"),
-        "cpu_percent": PERCENT,
-    }  # fmt: skip
-    yield made.start()
-    assert not made.faults()
-    made.clear()
+    with Service(tmp_path / "a", "a") as made:
+        heterogeneous(made, SITE, TIMES, cpu_percent=PERCENT)
+        yield made.start()
+        assert not made.faults()
+
+
+def heterogeneous(service: Service, site: str, times: str, **settings: object) -> None:
+    """Have it schedule by machines of several classes, as these files say."""
+    folder = service.folder.parent
+    (folder / "site.toml").write_text(site)
+    (folder / "times.csv").write_text(times)
+    files = {"site": str(folder / "site.toml"), "times": str(folder / "times.csv")}
+    service.schedule_by("heterogeneous", **files, **settings)
 
 
 def submit(client: Client, script: str, job_class: str, priority: str = "low", limit: int = 3600) -> str:
@@ -131,10 +133,8 @@ def test_a_change_of_the_site_that_a_job_does_not_survive(service: Service, tmp_
         times.write_text("\n".join(line for line in TIMES.splitlines() if not line.startswith("sort")))
         service.start()
         assert client.job(waits).state == "cancelled"
-        assert (
-            "cancelled: by its expected times a job of the class sort can run nowhere"
-            in service.run("show", waits).stdout
-        )
+        said = "cancelled: by its expected times a job of the class sort can run nowhere"
+        assert said in service.run("show", waits).stdout
         (tmp_path / "low").touch()
         becomes(client, runs, "completed")
 

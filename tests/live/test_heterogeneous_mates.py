@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
-from tests.live.services import Pair, fill, free_port, noted, script_that_waits
+from tests.live.services import Pair, fill, noted, script_that_waits
+from tests.live.test_heterogeneous import heterogeneous
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.papers
@@ -23,7 +23,7 @@ while [ ! -e {folder}/never ]; do sleep 0.1; done
 
 def test_a_pair_starts_once_nothing_is_left_of_a_run_that_ignores_its_end(make_pair, tmp_path: Path) -> None:
     """ "A job with mates starts only on nodes that are free": its mate holds until the `grace` of the run is over."""
-    pair = preempting(make_pair, tmp_path, f"127.0.0.1:{free_port()}", scheme="hold", max_clock_offset=0)
+    pair = preempting(make_pair, scheme="hold", max_clock_offset=0)
     end, parted = tmp_path / "end", tmp_path / "parted"
     notes, looks = "#!/bin/bash\n", f"kill -0 $(cat {tmp_path / 'runs'}) 2> /dev/null && touch {parted}\n"
     script = script_that_waits(pair.folder, end).replace(notes, notes + looks)
@@ -45,24 +45,17 @@ def test_a_pair_starts_once_nothing_is_left_of_a_run_that_ignores_its_end(make_p
     assert not pair.a.faults()
 
 
-def preempting(make_pair, tmp_path: Path, http: str, **settings: object) -> Pair:
+def preempting(make_pair, **settings: object) -> Pair:
     """A domain of one machine whose jobs of high priority stop those of low priority, and another domain."""
     pair = make_pair(**settings)
-    pair.a.config["domain"]["http"] = http
-    (tmp_path / "site.toml").write_text(SITE)
-    (tmp_path / "times.csv").write_text("job_class,resource,seconds\nsort,f1,30\n")
-    del pair.a.config["manager"]["policy"]
-    pair.a.config["manager"] |= {
-        "scheduler": "heterogeneous", "site": str(tmp_path / "site.toml"), "times": str(tmp_path / "times.csv"),
-        "slots": 1, "grace": 2,
-    }  # fmt: skip
+    pair.a.listen_to_http()
+    heterogeneous(pair.a, SITE, "job_class,resource,seconds\nsort,f1,30\n", slots=1, grace=2)
     return pair.start()
 
 
 def test_a_run_is_stopped_only_once_the_mate_has_agreed_on_an_instant_after_its_end(make_pair, tmp_path: Path) -> None:
     """Before, it was stopped for a mate that could not start, and what it had done was lost."""
-    http = f"127.0.0.1:{free_port()}"
-    pair = preempting(make_pair, tmp_path, http, scheme="yield", heartbeat_interval=1, max_clock_offset=5)
+    pair = preempting(make_pair, scheme="yield", heartbeat_interval=1, max_clock_offset=5)
     go, end = fill(pair.b), tmp_path / "end"
     script, columns = script_that_waits(pair.folder, end), {"job_class": "sort", "priority": "high"}
     with pair.a.client() as a, pair.b.client() as b:
@@ -81,13 +74,12 @@ def test_a_run_is_stopped_only_once_the_mate_has_agreed_on_an_instant_after_its_
         here = a.submit(script, columns=columns, pair="q").id
         wait_until(lambda: len(noted(pair.folder)) == 2, "both start")
         events = [(event.kind, str(event.job)) for event in a.events(0, until_now=True)]
-        said, metrics = pair.a.run("show", here).stdout, urlopen(f"http://{http}/metrics").read().decode()
-        agreed = float(re.search(r'^cosched_pair_starts_total\{.*"agreed".*\} (\S+)$', metrics, re.MULTILINE)[1])
+        said, metrics = pair.a.run("show", here).stdout, pair.a.metrics()
+        [agreed] = (metrics[key] for key in metrics if key.startswith("cosched_pair_starts_total") and "agreed" in key)
         end.touch()
         wait_until(lambda: a.job(here).state == b.job(there).state == "completed", "both end")
         a.cancel(low)
     assert events.index(("ready", f"a:{here}")) < events.index(("warning", f"a:{low}")), events
     assert re.search("its mate could start|its holding mate started", said)  # by who of the two has asked
     assert agreed == 1.0, "they have agreed on an instant"
-    assert not pair.a.faults()
-    assert not pair.b.faults()
+    assert not pair.faults()

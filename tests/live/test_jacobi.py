@@ -19,16 +19,14 @@ SCRIPT = SOLVER.read_text().replace("#!/usr/bin/env python3", f"#!{sys.executabl
 RIGID = """#!/bin/bash
 while [ ! -e $1 ]; do sleep 0.05; done
 """
-SLOTS = 4
+SLOTS = 4  # of a service
 
 
 @pytest.fixture
-def service(tmp_path):
-    made = Service(tmp_path / "a", "a")
-    del made.config["manager"]["policy"]
-    made.config["manager"] |= {"scheduler": "fluid", "slots": SLOTS}
-    yield made
-    made.clear()
+def service(make_service):
+    made = make_service("a")
+    made.schedule_by("fluid")
+    return made
 
 
 def solver(client: Client, end: Path, nodes: int = SLOTS, least: int = 1) -> str:

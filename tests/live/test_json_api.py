@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.services import Pair, free_port, script_that_waits, wait_until
+from tests.live.services import Pair, script_that_waits, wait_until
 from tests.service.page_clients import Answer, Asker
 
 pytest.importorskip("starlette")
@@ -16,8 +16,8 @@ class Api:
     """Domain a with a page that shows people their own jobs, and a pair that waits."""
 
     def __init__(self, pair: Pair) -> None:
-        self.pair, self.port = pair, free_port()
-        pair.a.config["domain"] |= {"http": f"127.0.0.1:{self.port}", "operators": ["op"]}
+        self.pair, self.port = pair, int(pair.a.listen_to_http().rpartition(":")[2])
+        pair.a.config["domain"]["operators"] = ["op"]
         pair.a.config["page"] = {"show": "own", "proxies": ["127.0.0.1"]}
         pair.start()
         script = script_that_waits(pair.folder, pair.folder / "go")
@@ -67,16 +67,9 @@ async def test_it_tells_what_the_commands_tell_to_those_who_may_know(api: Api) -
     assert (await api.refused("/usage?by=account", "eve"))[0] == 403
     for path in ("/jobs/99", "/jobs/x", "/jobs/%00"):
         assert (await api.refused(path))[0] == 404
-    for path in (
-        "/jobs?state=odd",
-        "/jobs?limit=-1",
-        "/jobs?limit=9999",
-        "/usage?by=x",
-        "/usage?since=x",
-        f"/usage?since={'9' * 11}d",
-        "/usage?since=30000d",
-    ):
-        assert (await api.refused(path))[0] == 400
+    since = [f"usage?since={wrong}" for wrong in ("x", f"{'9' * 11}d", "30000d")]
+    for path in ("jobs?state=odd", "jobs?limit=-1", "jobs?limit=9999", "usage?by=x", *since):
+        assert (await api.refused(f"/{path}"))[0] == 400
     await follows_its_description(api)
 
 

@@ -29,17 +29,22 @@ def killed(make_pair):
     def run(
         first: str, second: str, unreachable: str, of_a: int = RELEASE_INTERVAL, work: Sides = WORK, seed: int = SEED
     ) -> tuple[Pair, Seen]:
-        pair = make_pair(
-            release_interval=RELEASE_INTERVAL, max_held_fraction="0.75", on_peer_unreachable=unreachable,
-            peer_patience="30s", peer_timeout=10,
-        )  # fmt: skip
-        pair.a.config["coscheduling"]["release_interval"] = of_a
-        for service, scheme in zip(pair.both, (first, second), strict=True):
-            service.config["coscheduling"]["scheme"] = scheme
-            service.config["manager"]["slots"] = SLOTS
+        pair = configured(make_pair, RELEASE_INTERVAL, unreachable)
+        pair.a.config["coscheduling"] |= {"scheme": first, "release_interval": of_a}
+        pair.b.config["coscheduling"]["scheme"] = second
         return pair, campaign(pair.start(), work, seed, KILLS)
 
     return run
+
+
+def configured(make_pair, release_interval: int, unreachable: str) -> Pair:
+    pair = make_pair(
+        release_interval=release_interval, max_held_fraction="0.75", on_peer_unreachable=unreachable,
+        peer_patience="30s", peer_timeout=10,
+    )  # fmt: skip
+    for service in pair.both:
+        service.config["manager"]["slots"] = SLOTS
+    return pair
 
 
 def test_killed_services_start_all_pairs_together_if_they_wait_for_each_other(killed):
@@ -73,7 +78,7 @@ def test_killed_services_that_meet_start_pairs_together_or_say_that_the_peer_was
         assert found.alone() == {}
     assert_alone_only_while_the_peer_was_away(pair, seen, found)
     assert assert_slots_were_kept(pair, seen) > 0 or other != "meet"
-    assert [service.faults() for service in pair.both] == [[], []]
+    assert not pair.faults()
 
 
 @pytest.mark.papers
@@ -83,26 +88,15 @@ def test_killed_services_of_which_one_is_fluid_start_all_pairs_together(make_pai
     """Malleable jobs give nodes, also to mates, while either domain is killed."""
     fixed = contended(SOAK_SEED, PAIRS, UNPAIRED, seconds=2)
     work = [replace(job, nodes=job.nodes + 1, least=1) if number % 2 else job for number, job in enumerate(fixed[0])]
-    pair = make_pair(
-        release_interval=LONG,
-        max_held_fraction="0.75",
-        on_peer_unreachable="hold",
-        peer_patience="30s",
-        peer_timeout=10,
-    )
+    pair = configured(make_pair, LONG, "hold")
     pair.b.config["coscheduling"] |= {"scheme": other, "release_interval": RELEASE_INTERVAL}
-    del pair.a.config["manager"]["policy"]
-    pair.a.config["manager"]["scheduler"] = "fluid"
-    for service in pair.both:
-        service.config["manager"]["slots"] = SLOTS
+    pair.a.schedule_by("fluid")
     seen = campaign(pair.start(), (work, fixed[1]), SOAK_SEED, KILLS)
     found = outcome(pair)
     assert_all_ran_once(seen, found)
     assert found.alone() == {}
-    with pair.a.client() as client:
-        resized = [event for event in client.events(0, kinds=["resized"], until_now=True) if "gives" in event.text]
-    assert resized, "no job gave nodes"
-    assert [service.faults() for service in pair.both] == [[], []]
+    assert any("gives" in event.text for event in events(pair.a, "resized")), "no job gave nodes"
+    assert not pair.faults()
 
 
 def assert_all_ran_once(seen: Seen, found: Outcome) -> None:

@@ -10,7 +10,6 @@ from tests.live.kill_campaign import campaign
 from tests.live.lives_checks import Lives
 from tests.live.owners import CHANGES, NODES, Together, Told, followers, owners, preemptive, some
 from tests.live.services import Federation
-from tests.live.workloads import Sides
 from tests.tiers import SEED, seeds
 
 KILLS = 8  # in each campaign
@@ -28,8 +27,7 @@ def put_through(
     """Have owners and kills at work on these domains, which are not started yet; what has become of all."""
     told = Told()
     also = owners(domains, work, told, seed, changes)
-    nothing: Sides = [[] for _ in domains.services]
-    seen = campaign(domains.start(), nothing, seed, kills, also=also, most_alive=MOST_ALIVE)
+    seen = campaign(domains.start(), [[]] * len(domains.services), seed, kills, also=also, most_alive=MOST_ALIVE)
     return Lives(domains, work, told, seen)
 
 
@@ -39,7 +37,7 @@ def check(lives: Lives, hold_check: float, successor_hold: float) -> None:
     lives.check_no_half_of_those_that_are_queued_again_together()
     lives.check_jobs_end_with_those_that_they_follow()
     assert lives.longest_vain_hold() <= lives.allowed(hold_check, successor_hold), lives.vainest()
-    assert [service.faults() for service in lives.domains.services] == [[] for _ in lives.domains.services]
+    assert not lives.domains.faults()
 
 
 @pytest.mark.soak

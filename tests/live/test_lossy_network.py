@@ -9,31 +9,21 @@ from contextlib import ExitStack
 import pytest
 
 from cosched.client import Client, Job
-from tests.live.services import Pair, noted, script_that_notes, wait_until
+from tests.live.services import Pair, noted, script_that_notes, wait_until, whys
 from tests.live.workloads import RUN_PATIENCE
-from tests.service.faulty_proxy import (
-    BLACK_HOLE,
-    PASS,
-    REFUSE,
-    SWALLOW_REPLIES,
-    Fault,
-    FaultyProxy,
-    cut_after,
-    delay_replies,
-)
+from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, Fault, FaultyProxy
 from tests.tiers import SEED, soaked
 
 TOGETHER = {"its mate could start", "its holding mate started", "asked by a", "asked by b"}
-FAULTS = (PASS, PASS, REFUSE, BLACK_HOLE, SWALLOW_REPLIES, delay_replies(0.3), cut_after(100))
+FAULTS = (PASS, PASS, REFUSE, BLACK_HOLE, SWALLOW_REPLIES, Fault(delay=0.3), Fault(cut_after=100))
 A_REPLY = 40  # bytes, about
 
 
 class World:
     """A pair of services, each of which reaches the other through a network of its own."""
 
-    def __init__(self, pair: Pair, networks: tuple[FaultyProxy, FaultyProxy]) -> None:
-        self.pair, self.networks = pair, networks
-        self.a, self.b = (service.client() for service in pair.both)
+    def __init__(self, pair: Pair, networks: tuple[FaultyProxy, FaultyProxy], a: Client, b: Client) -> None:
+        self.pair, self.networks, self.a, self.b = pair, networks, a, b
         self._script = script_that_notes(pair.folder)
         self.jobs: list[tuple[Client, Job]] = []
 
@@ -52,12 +42,10 @@ class World:
     def starts(self) -> list[str]:
         """Why the jobs started, once all have; each has done so once, as it has noted itself too."""
         wait_until(self._have_run, "all have run", RUN_PATIENCE)
-        assert Counter(start[:2] for start in noted(self.pair.folder)) == {
-            (job.domain, job.id): 1 for _, job in self.jobs
-        }
-        stories = [list(client.events(0, [job], ["started"], until_now=True)) for client, job in self.jobs]
-        assert {len(story) for story in stories} == {1}
-        return [event.detail["why"] for (event,) in stories]
+        starts = Counter(start[:2] for start in noted(self.pair.folder))
+        assert starts == {(job.domain, job.id): 1 for _, job in self.jobs}
+        services = {service.name: service for service in self.pair.both}
+        return [why for _, job in self.jobs for (why,) in [whys(services[job.domain], job)]]
 
 
 @pytest.fixture
@@ -70,10 +58,7 @@ def make_world(make_pair) -> Iterator:
             for service, network in zip(pair.both, networks, strict=True):
                 service.config["peer"][0]["address"] = network.address
                 service.config["manager"]["slots"] = 8
-            world = World(pair.start(), networks)
-            stack.callback(world.a.close)
-            stack.callback(world.b.close)
-            return world
+            return World(pair.start(), networks, *(stack.enter_context(service.client()) for service in pair.both))
 
         yield make
 
@@ -84,7 +69,7 @@ def test_a_connection_that_breaks_after_any_number_of_bytes_starts_nothing_twice
     for number in range(10):
         waiting = world.submit(world.b, str(number))
         wait_until(lambda waiting=waiting: world.b.job(waiting).state == "holding", "it waits for its mate")
-        world.have(cut_after(number * A_REPLY), PASS)
+        world.have(Fault(cut_after=number * A_REPLY), PASS)
         job = world.submit(world.a, str(number))
         wait_until(lambda job=job: heard_nothing(world.a, job) or world.a.job(job).state == "completed", "it asks")
         world.have(PASS, PASS)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cosched.client import Job
-from tests.live.services import Federation, Service, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.services import Federation, Service, noted, restart_all, script_that_notes, script_that_waits, whys
 from tests.live.wall_clock import Clock
 from tests.tiers import soaked
+from tests.waiting import wait_until
 
 PAIR, GROUP = "ab", "abc"
 LIMIT = 8  # seconds of the job for whose nodes the others wait; a slot is when it has come to that
@@ -75,12 +75,6 @@ class Slot:
         return sorted(self.starts().values())
 
 
-def whys(service: Service, job: Job) -> list[str]:
-    """Why it has started; once at most."""
-    with service.client() as client:
-        return [event.detail["why"] for event in client.events(after=0, jobs=[job], kinds=["started"], until_now=True)]
-
-
 @pytest.fixture
 def make_slot(make_federation):
     """Makes a slot of services that meet."""
@@ -98,10 +92,7 @@ def test_jobs_wait_for_their_slot_and_hold_nothing(make_slot, case):
     slot = make_slot(names)
     told = slot.services["b"].run("show", slot.jobs["b"].id).stdout
     assert re.search(rf"has a slot at [-0-9: UTC]+ with {'a:1' if names == PAIR else 'its group'}$", told, re.M)
-    for name in killed:
-        slot.services[name].kill()
-    for name in killed:
-        slot.services[name].start()
+    restart_all([slot.services[name] for name in killed])
     assert slot.wait_for_starts()[0] >= slot.at - 1.0  # the other one has run until its limit
 
 
@@ -109,10 +100,8 @@ def test_jobs_wait_for_their_slot_and_hold_nothing(make_slot, case):
 def test_jobs_start_before_their_slot_if_all_can(make_slot, names):
     slot = make_slot(names, LONG)
     told = slot.services["a"].run("show", slot.jobs["a"].id).stdout
-    others = "b:1" if names == PAIR else "group g"
-    assert re.search(
-        rf"^slot +at [-0-9]+ [:0-9]+ with {others}; an earlier start is tried at every change$", told, re.M
-    )
+    said = f"with {'b:1' if names == PAIR else 'group g'}; an earlier start is tried at every change"
+    assert re.search(rf"^slot +at [-0-9]+ [:0-9]+ {said}$", told, re.M)
     assert len(slot.services["b"].run("queue", "--start").stdout.splitlines()) == 2
     slot.go.touch()
     assert slot.wait_for_starts()[-1] < slot.at

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from cosched.client import Client, ClientError
-from tests.live.services import Service, noted, script_that_waits, wait_until
-from tests.live.test_malleable_mates import why_started
+from tests.live.services import Service, noted, restart_all, script_that_waits, wait_until, whys
 from tests.live.workloads import are_together
 
 pytestmark = pytest.mark.papers
@@ -29,8 +28,7 @@ class Molding:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.notes, self.go = service.folder / "notes", service.folder / "go"
-        del service.config["manager"]["policy"]
-        service.config["manager"] |= {"scheduler": "molding", "slots": NODES}
+        service.schedule_by("molding", slots=NODES)
 
     def submit(self, client: Client, nodes: int, **more: object) -> str:
         script = SCRIPT.format(notes=self.notes, go=self.go)
@@ -63,8 +61,7 @@ def test_the_size_of_a_running_job_outlives_its_service(molding: Molding):
         ends = {job.id: job.latest_end - job.started_at for job in known}
         limit = timedelta(seconds=1000)  # of the rigid one, from its turn on: its process may begin later
         assert limit * 0.9 < ends[rigid] <= limit < ends[shrunk], "a time limit follows from the size"
-    service.kill()
-    service.start()
+    service.restart()
     with service.client() as client:
         assert molding.told() == {job: (nodes, nodes) for job, nodes in sizes.items()}
         for job, nodes in sizes.items():
@@ -73,8 +70,7 @@ def test_the_size_of_a_running_job_outlives_its_service(molding: Molding):
         assert client.domain().nodes["idle"] == NODES - sum(sizes.values())
         client.release(third)
         wait_until(lambda: client.explain(third).job.reason is not None, "it waits")
-        service.kill()
-        service.start()
+        service.restart()
         assert client.job(third).state == "queued", "it has its nodes beside others that have them"
         molding.go.touch()
         wait_until(lambda: client.job(third).state == "completed", "all end")
@@ -89,7 +85,6 @@ def test_a_size_is_told_with_its_reason_before_and_after_the_start(molding: Mold
         second = molding.submit(client, 8, columns={"run_times": "6:400 7:350 8:310 9:300"})
         wait_until(lambda: client.job(first).state == "running", "the first runs")
         planned = client.explain(second).job
-        assert planned.start is not None
         assert client.job(first).nodes == 8, "case a of the page: m is 2.25"
         assert 6 <= planned.start.nodes <= 9
         assert planned.size.startswith(f"{planned.start.nodes} nodes by the plan: sizes are ")
@@ -98,8 +93,7 @@ def test_a_size_is_told_with_its_reason_before_and_after_the_start(molding: Mold
         assert "runs on 8 nodes, and its best size is 4: sizes are 2.25 times the best ones now" in shown
         assert "time limit  16:40; on what it has it may run until " in shown
         assert service.run("queue", "--start").stdout.split()[-1] == str(planned.start.nodes)
-        service.kill()
-        service.start()
+        service.restart()
         assert "2.25 times the best ones now" in client.explain(first).job.size
         molding.go.touch()
         wait_until(lambda: client.job(second).state == "completed", "both end")
@@ -159,14 +153,11 @@ def test_a_pair_with_a_batch_domain_starts_together_though_either_is_killed(make
         rigid = b.submit(script_that_waits(pair.folder, molding.go), nodes=2, time_limit=600, pair="p").id
         wait_until(lambda: a.job(mate).state == b.job(rigid).state == "running", "both start")
         nodes = a.job(mate).nodes
-        pair.a.kill()
-        pair.b.kill()
-        pair.start()
+        restart_all(pair.both)
         wait_until(lambda: molding.told() == {mate: (nodes, nodes)}, "it notes its size")
         assert held in (0, nodes)
         molding.go.touch()
         wait_until(lambda: a.job(mate).state == b.job(rigid).state == "completed", "both end")
-    assert are_together([why_started(pair.a, mate), why_started(pair.b, rigid)])
+    assert are_together(whys(pair.a, mate) + whys(pair.b, rigid))
     assert [start[:3] for start in noted(pair.folder)] == [("b", rigid, "p")]
-    assert not pair.a.faults()
-    assert not pair.b.faults()
+    assert not pair.faults()

@@ -1,7 +1,6 @@
 """Three services, and names that one of two submissions has mistyped: both sides ask whether the other was meant."""
 
 import getpass
-import uuid
 
 import grpc
 import pytest
@@ -12,30 +11,20 @@ from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2 import ExplainJobsRequest, ExplainMatesRequest, MatePair, SoughtName
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import MateName
-from tests.waiting import wait_until
 
 ME = getpass.getuser()
 OTHER = "daemon"
 
 
 @pytest.fixture
-def trio(make_service, tmp_path):
+def trio(make_federation):
     """Domains a, b and c, each the others' peer."""
-    services = [make_service(name, scheme="hold") for name in "abc"]
-    for service in services:
-        for other in services:
-            if other is not service:
-                service.add_peer(other.name, other.address)
-        service.start(wait=False)
-    for service in services:
-        wait_until(service.is_serving, service.name)
-    (tmp_path / "job.sh").write_text("#!/bin/sh\nsleep 600\n")
-    return services
+    return make_federation("abc", scheme="hold").start().services
 
 
 def submitted(service, *options) -> list[str]:
     """What is said about the mates of a job."""
-    result = service.run("submit", *options, "job.sh")
+    result = service.run("submit", *options, "-", text="#!/bin/sh\nsleep 600\n")
     assert result.returncode == 0, result.stderr
     return result.stderr.splitlines()
 
@@ -82,9 +71,7 @@ def test_groups_and_what_others_may_know(trio):
 def test_nobody_learns_the_names_of_others(trio):
     a, b, _ = trio
     mate = MateName(pair={"domain": "b", "name": "theirs"})
-    request = SubmitJobRequest(
-        request_id=str(uuid.uuid4()), script=b"#!/bin/sh\n", owner=OTHER, hold=True, mates=[mate]
-    )
+    request = SubmitJobRequest(request_id="r", script=b"#!/bin/sh\n", owner=OTHER, hold=True, mates=[mate])
     with grpc.insecure_channel(a.socket) as channel:
         DomainServiceStub(channel).SubmitJob(request, wait_for_ready=True)
     assert submitted(b, "--pair", "Theirs", "--pair-domain", "a") == ["its mate is not submitted yet to a"]

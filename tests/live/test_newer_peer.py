@@ -1,17 +1,15 @@
 """A peer that speaks a newer minor version of the protocol: what is new in it is ignored, or refused; never guessed."""
 
-from typing import cast
-
 import grpc
 import pytest
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.client import Client, Job
+from cosched.client import Job
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.scripted_peer import HOLDING, QUEUING, ScriptedPeer
-from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until, whys
 
 START_AT, GROUP, OTHER = 10, 11, 1000  # fields: the first two are kept for what is to come
 NEW_VALUE = 77  # of an enum
@@ -46,16 +44,11 @@ def newer(message: Message) -> Message:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     """The domain a, which holds, and its peer, the domain b, with one job."""
-    service = Service(tmp_path_factory.mktemp("newer") / "a", "a")
-    service.config["coscheduling"] |= {
-        "scheme": "hold", "release_interval": "1s", "release_jitter": 0, "heartbeat_interval": 0,
-    }  # fmt: skip
-    with ScriptedPeer("b") as peer:
+    settings = {"scheme": "hold", "release_interval": "1s", "release_jitter": 0, "heartbeat_interval": 0}
+    with ScriptedPeer("b") as peer, Service(tmp_path_factory.mktemp("newer") / "a", "a") as service:
+        service.config["coscheduling"] |= settings
         service.add_peer("b", peer.address)
-        try:
-            yield service.start(), peer, dict(peer.answers)
-        finally:
-            service.clear()
+        yield service.start(), peer, dict(peer.answers)
 
 
 @pytest.fixture
@@ -71,10 +64,6 @@ def peer(both) -> ScriptedPeer:
     return both[1]
 
 
-def why_started(client: Client, *jobs: Job) -> list[str]:
-    return [event.detail["why"] for event in client.events(after=0, jobs=jobs, kinds=["started"], until_now=True)]
-
-
 def runs(service: Service, job: Job) -> int:
     """How often it ran."""
     return sum(start[1] == job.id for start in noted(service.folder))
@@ -88,11 +77,11 @@ def runs(service: Service, job: Job) -> int:
 )
 def test_new_fields_in_answers_are_ignored(service, peer, status, why):
     peer.answers["GetMateStatus"] = status
-    peer.answers = {name: newer(cast(Message, message)) for name, message in peer.answers.items()}
+    peer.answers = {name: newer(message) for name, message in peer.answers.items()}
     with service.client() as client:
-        job = client.submit(script_that_notes(service.folder), pair="p", directory=service.folder)
+        job = client.submit(script_that_notes(service.folder), pair="p")
         wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")
-        assert why_started(client, job) == [why]
+        assert whys(service, job) == [why]
     order = peer.calls("StartJob" if status is HOLDING else "TryStartMate")
     assert [message.job.job_id for message in order] == ["9"]
 
@@ -108,7 +97,7 @@ def test_new_enum_values_are_refused_and_never_start_a_job_alone(service, peer, 
     peer.answers |= strange
     (call,) = strange
     with service.client() as client:
-        job = client.submit(script_that_notes(service.folder), pair="p", directory=service.folder)
+        job = client.submit(script_that_notes(service.folder), pair="p")
         wait_until(lambda: client.job(job).reason == "PeerRefused", "it waits")
         asked = len(peer.calls(call))
         wait_until(lambda: len(peer.calls(call)) > asked + 1, "it asks again and again")
@@ -117,7 +106,7 @@ def test_new_enum_values_are_refused_and_never_start_a_job_alone(service, peer, 
         assert runs(service, job) == 0
         peer.answers = usual
         wait_until(lambda: client.job(job).state == "completed", "it starts with its mate as soon as that is possible")
-        assert why_started(client, job) == ["its mate could start"]
+        assert whys(service, job) == ["its mate could start"]
     assert "breaks the protocol" in service.log
 
 
@@ -134,10 +123,7 @@ def stub(service):
 def test_new_fields_in_requests_are_ignored(service, peer, stub):
     peer.answers["GetMateJobId"] = wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_UNSUBMITTED)
     with service.client() as client:
-        jobs = [
-            client.submit(script_that_notes(service.folder), pair=name, nodes=nodes, directory=service.folder)
-            for name, nodes in (("held", 2), ("queued", 2))
-        ]
+        jobs = [client.submit(script_that_notes(service.folder), pair=name, nodes=2) for name in ("held", "queued")]
         wait_until(lambda: client.job(jobs[0]).state == "holding", "the first holds")
         wait_until(lambda: client.job(jobs[1]).reason == "HeldCap", "the second waits")
         for number, (name, job) in enumerate(zip(("held", "queued"), jobs, strict=True), 1):
@@ -149,12 +135,11 @@ def test_new_fields_in_requests_are_ignored(service, peer, stub):
             order = {"request_id": f"b/{number}/1", "job": ref, "caller": caller}
             started = stub.TryStartMate(newer(wire.TryStartMateRequest(**order)))
             assert started == wire.TryStartMateResponse(started=True)
-            again = stub.StartJob(
-                newer(wire.StartJobRequest(**(order | {"request_id": f"b/{number}/2"}), hold_generation=1))
-            )
+            order |= {"request_id": f"b/{number}/2", "hold_generation": 1}
+            again = stub.StartJob(newer(wire.StartJobRequest(**order)))
             assert again == wire.StartJobResponse(started=True)  # and no agreed instant, of which it knows nothing
         wait_until(lambda: all(client.job(job).state == "completed" for job in jobs), "both have run")
-        assert why_started(client, *jobs) == ["asked by b"] * 2
+        assert whys(service, *jobs) == ["asked by b"] * 2
     assert [runs(service, job) for job in jobs] == [1, 1]
 
 

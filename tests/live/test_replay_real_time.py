@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cosched.client import Client
-from tests.live.services import Pair, wait_until
+from tests.live.services import Pair, wait_until, whys
 
 pytestmark = pytest.mark.sim  # which brings the manager
 
@@ -25,14 +25,9 @@ def pair(make_pair) -> Pair:
         rows = (f"{service.name}{i},{gap * i},{30 + i % 7 * 10},{1 + i % 4},120" for i in range(1, JOBS + 1))
         (service.folder / "trace.csv").write_text("\n".join(("job_id,submit,run,nodes,requested", *rows)))
         service.config["manager"] = {
-            "kind": "replay",
-            "trace": "trace.csv",
-            "nodes": 10,
-            "pairs": str(pairs),
-            "clock": "real",
-            "start": start.isoformat(),
-            "speed": SPEED,
-        }
+            "kind": "replay", "trace": "trace.csv", "nodes": 10, "pairs": str(pairs), "clock": "real",
+            "start": start.isoformat(), "speed": SPEED,
+        }  # fmt: skip
     pairs.write_text("a,b\n" + "".join(f"a{i},b{i}\n" for i in range(1, JOBS + 1, 2)))
     pair.start_of_traces = start
     return pair
@@ -42,13 +37,6 @@ def ended(service):
     with service.client() as client:
         jobs = {job.name: job for job in client.jobs(states=["completed", "failed", "cancelled"]) if job.name != LONG}
     return jobs if len(jobs) == JOBS else None
-
-
-def why(service, job) -> str:
-    """Why it started."""
-    with service.client() as client:
-        (event,) = client.events(0, [job], ["started"], until_now=True)
-    return event.text
 
 
 def check(pair: Pair) -> None:
@@ -62,7 +50,7 @@ def check(pair: Pair) -> None:
         if i % 2:
             assert [str(mate.pair) for mate in a.mates] == [str(i // 2 + 1)]
             for service, job in zip(pair.both, (a, b), strict=True):
-                assert "desynchronised" not in why(service, job)
+                assert "desynchronised" not in whys(service, job)[0]
 
 
 def test_both_traces_are_replayed_and_mates_start_together(pair):

@@ -1,18 +1,15 @@
 """Run times that a service has learned: over the API and by `cosched times`, corrected, and kept over restarts."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from cosched.v1 import run_times_pb2
-from tests.live import services
 from tests.live.other_users import USERS, Outcome, a_public_folder, call_as, needs_root
-from tests.live.services import Service
+from tests.live.services import COMMAND, Service, installed
 from tests.waiting import wait_until
 
 TOP = Path(__file__).resolve().parents[2]
@@ -43,24 +40,13 @@ LEARNING = LearningKind()
 @pytest.fixture
 def service() -> Iterator[Service]:
     """Its scheduler, which learns, comes by an entry point. Everybody can enter its folder."""
-    with a_public_folder() as folder:
-        yield from a_service(folder)
-
-
-def a_service(folder: Path) -> Iterator[Service]:
-    about = folder / "packages" / "learning-1.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: learning\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[cosched.schedulers]\nlearning = learning_kind:LEARNING\n")
-    (about.parent / "learning_kind.py").write_text(KIND)
-    made = Service(folder / "a", "a")
-    made.wrapper = services.COMMAND
-    made.environment = {"PYTHONPATH": f"{about.parent}:{TOP}"}
-    del made.config["manager"]["policy"]
-    made.config["manager"] |= {"scheduler": "learning"}
-    yield made.start()
-    assert not made.faults()
-    made.clear()
+    with a_public_folder() as folder, Service(folder / "a", "a") as made:
+        made.wrapper = COMMAND
+        made.environment = installed(folder, "learning", "learning = learning_kind:LEARNING", folder, TOP)
+        (folder / "learning_kind.py").write_text(KIND)
+        made.schedule_by("learning")
+        yield made.start()
+        assert not made.faults()
 
 
 def shown(service: Service, *arguments: str) -> str:
@@ -93,10 +79,7 @@ def test_they_are_shown_corrected_and_kept(service: Service, tmp_path: Path) -> 
         said = service.run("times", "--set", *names, "2m", "--set", "other", "machine", "90s")
         assert (said.returncode, said.stderr) == (0, "run times corrected: 2\n")
         service.restart()
-        assert [(known.expected.seconds, known.source) for known in client.run_times()] == [
-            (120, "stated"),
-            (90, "stated"),
-        ]
+        assert [(it.expected.seconds, it.source) for it in client.run_times()] == [(120, "stated"), (90, "stated")]
         written = shown(service, "--csv")
         assert written == f"job_class,resource,seconds\nof {me},machine,120\nother,machine,90\n"
         shown(service, "--forget", *names, "--forget", "other", "machine")
@@ -104,14 +87,8 @@ def test_they_are_shown_corrected_and_kept(service: Service, tmp_path: Path) -> 
         (tmp_path / "times.csv").write_text(written)
         shown(service, "--import", str(tmp_path / "times.csv"))
         assert shown(service, "--csv") == written
-        assert "of me on machine: 120 s, other on machine: 90 s".replace("me", me) in audited(service)
-
-
-def audited(service: Service) -> str:
-    """What the audit tells of corrections."""
-    with closing(sqlite3.connect(f"file:{service.folder / 'state.db'}?mode=ro", uri=True)) as database:
-        rows = database.execute("SELECT detail FROM audit WHERE method = 'CorrectRunTimes' AND outcome = 'OK'")
-        return "\n".join(detail for (detail,) in rows)
+        rows = service.rows("SELECT detail FROM audit WHERE method = 'CorrectRunTimes' AND outcome = 'OK'")
+        assert any(f"of {me} on machine: 120 s, other on machine: 90 s" in detail for (detail,) in rows)
 
 
 @needs_root
@@ -120,10 +97,8 @@ def test_only_operators_correct_them_and_everybody_sees_them(service: Service) -
     correction.corrections.add(job_class="c", resource="m").stated.seconds = 5
     calls = [("CorrectRunTimes", correction), ("ListRunTimes", run_times_pb2.ListRunTimesRequest())]
     with service.client() as client:
-        assert call_as(USERS[0], service.socket, calls) == [
-            Outcome("PERMISSION_DENIED", "NOT_OWNER"),
-            Outcome("OK", answer={}),
-        ]
+        refused, none = Outcome("PERMISSION_DENIED", "NOT_OWNER"), Outcome("OK", answer={})
+        assert call_as(USERS[0], service.socket, calls) == [refused, none]
         client.correct_run_times({("c", "m"): 5})
         [_, seen] = call_as(USERS[0], service.socket, calls)
         assert seen.answer["run_times"][0]["expected"] == "5s"

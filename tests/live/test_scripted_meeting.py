@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.client import Client, Job
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.live.scripted_peer import MATE, ScriptedPeer
-from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
-from tests.live.test_meeting import whys
+from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until, whys
 from tests.tiers import soaked
 
 NOT_YET = wire.TryStartMateResponse(may_book=True)
@@ -50,19 +48,16 @@ class Meeting:
         if self._kills is not None and self._kills(message):
             self._kills = None
             self._submitted.wait(PATIENCE)
-            assert self.service.process is not None
             self.service.process.send_signal(signal.SIGKILL)
 
     def _proposed(self, message: wire.ProposeGroupStartRequest) -> wire.ProposeGroupStartResponse:
         self._may_kill(message)
         if not message.HasField("not_before"):
-            booked = bool(message.slot_name)
-            return wire.ProposeGroupStartResponse(vote=wire.GROUP_VOTE_BOOKED if booked else wire.GROUP_VOTE_NO)
+            return wire.ProposeGroupStartResponse(vote=vote(bool(message.slot_name)))
         self.slot = self.slot or message.not_before.seconds + 2
         at = max(self.slot, message.not_before.seconds)
         booked = message.book and at == message.not_before.seconds
-        vote = wire.GROUP_VOTE_BOOKED if booked else wire.GROUP_VOTE_NO
-        return wire.ProposeGroupStartResponse(vote=vote, earliest=Timestamp(seconds=at))
+        return wire.ProposeGroupStartResponse(vote=vote(booked), earliest=Timestamp(seconds=at))
 
     def _settled(self, message: wire.SettleGroupStartRequest) -> wire.SettleGroupStartResponse:
         self._may_kill(message)
@@ -71,6 +66,10 @@ class Meeting:
     def starts(self, peer: str) -> set[str]:
         """The proposals by which the member of this peer has been told to start."""
         return {message.request_id for message in self.peers[peer].calls("SettleGroupStart") if message.start}
+
+
+def vote(booked: bool) -> wire.GroupVote:
+    return wire.GROUP_VOTE_BOOKED if booked else wire.GROUP_VOTE_NO
 
 
 PHASES: dict[str, Callable[[Any], bool]] = {
@@ -100,7 +99,6 @@ def make_meeting(make_service) -> Iterator:
 def test_a_service_that_is_killed_in_any_phase_starts_its_job_once_and_by_one_proposal(make_meeting, case):
     names, phase = case
     made = make_meeting(names, PHASES[phase])
-    assert made.service.process is not None
     assert made.service.process.wait(60) == -signal.SIGKILL
     assert noted(made.service.folder) == [] or phase == "all start"
     made.service.start()
@@ -132,44 +130,23 @@ def test_a_job_starts_at_its_slot_by_the_answer_of_its_mate_s_domain(make_meetin
     assert peer.calls("StartJob") == []
 
 
-# A peer without slots
-
-
-def settled_without_slots(service: Service, peer: ScriptedPeer) -> Job:
-    """A job that has asked twice whether its mate could start, and is no worse off."""
-    with service.client() as client:
-        job = client.submit(script_that_notes(service.folder), mate=f"b:{MATE}", time_limit=5)
-        wait_until(lambda: len(peer.calls("TryStartMate")) > 1, "it asks again and again")
-        shown: Job = client.job(job)
-        assert (shown.state, shown.slot) in (("queued", None), ("ready", None))
-        assert not list(client.events(after=0, jobs=[job], kinds=["warning", "slot"], until_now=True))
-    assert noted(service.folder) == []
-    return job
-
-
-def start_together(service: Service, peer: ScriptedPeer, client: Client, job: Job) -> None:
-    peer.answers["TryStartMate"] = wire.TryStartMateResponse(started=True)
-    wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")
-    assert whys(service, job) == ["its mate could start"]
-
-
-WITHOUT = {  # how it answers that the mate cannot start yet
-    "without slots": b"",
-    "without the calls": NOT_YET.SerializeToString(),
-}
-
-
-@pytest.mark.parametrize("peer_is", WITHOUT)
-def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, peer_is):
+@pytest.mark.parametrize("not_yet", [wire.TryStartMateResponse(), NOT_YET], ids=["without slots", "without the calls"])
+def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, not_yet):
     """If it said that its mate may have a slot, UNIMPLEMENTED would be a refusal, not a fault."""
     with ScriptedPeer("b") as peer:
-        peer.answers["TryStartMate"] = wire.TryStartMateResponse.FromString(WITHOUT[peer_is])
+        peer.answers["TryStartMate"] = not_yet
         service = make_service("a", scheme="meet")
         service.add_peer("b", peer.address)
-        service.start()
-        job = settled_without_slots(service, peer)
-        with service.client() as client:
+        with service.start().client() as client:
+            job = client.submit(script_that_notes(service.folder), mate=f"b:{MATE}", time_limit=5)
+            wait_until(lambda: len(peer.calls("TryStartMate")) > 1, "it asks again and again")
+            shown = client.job(job)
+            assert (shown.state, shown.slot) in (("queued", None), ("ready", None))
+            assert not list(client.events(after=0, jobs=[job], kinds=["warning", "slot"], until_now=True))
+            assert noted(service.folder) == []
             assert [view.state for view in client.domain().peers] == ["reachable"]
-            start_together(service, peer, client, job)
+            peer.answers["TryStartMate"] = wire.TryStartMateResponse(started=True)
+            wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")
+        assert whys(service, job) == ["its mate could start"]
         assert "PeerRefused" not in service.log
         assert "ProposeGroupStart to b" not in service.log

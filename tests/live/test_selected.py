@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from cosched.cli.client import proposing, reselecting
 from cosched.cli.client.reselecting import were_dropped
 from cosched.cli.main import main
-from cosched.client import ClientError
+from cosched.client import Client, ClientError
 from tests.live.services import COMMAND, wait_until
 
 NOTES = """#!/bin/sh
@@ -23,39 +23,28 @@ until [ "$(wc -l < maps)" = 2 ]; do sleep 0.1; done  # a place is told while its
 SPEEDS = {"a": 400, "b": 800}
 
 
-OF_A = """
-[[machine]]
-name = "n0.a.org"
-speed = 400
-installed = 200
-memory = 100
-[[machine]]
-name = "n1.a.org"
-speed = 400
-installed = 200
-memory = 100
-[[link]]
-from = "a.org"
-to = "a.org"
-bandwidth = 1000
-latency = 0
-"""
+LINK = '[[link]]\nfrom = "{}"\nto = "{}"\nbandwidth = {}\nlatency = 0\n'
+OF_A = "".join(
+    f'[[machine]]\nname = "n{n}.a.org"\nspeed = 400\ninstalled = 200\nmemory = 100\n' for n in range(2)
+) + LINK.format("a.org", "a.org", 1000)
 
 
 @pytest.fixture
-def pair(make_service):
+def pair(make_pair):
     """Domains a and b, each the other's peer; b is faster. a tells of its machines."""
-    services = [make_service(name, scheme="hold") for name in SPEEDS]
-    (services[0].folder / "machines.toml").write_text(OF_A)
-    services[0].config["machines"] = {"file": "machines.toml"}
-    for service, other in (services, reversed(services)):
-        service.add_peer(other.name, other.address)
-    for service in services:
-        service.start(wait=False)
-    for service in services:
-        wait_until(service.is_serving, service.name)
-    services[0].environment["COSCHED_DOMAINS"] = ",".join(f"{each.name}={each.socket}" for each in services)
-    return services
+    made = make_pair(scheme="hold")
+    (made.a.folder / "machines.toml").write_text(OF_A)
+    made.a.config["machines"] = {"file": "machines.toml"}
+    made.start()
+    made.a.environment["COSCHED_DOMAINS"] = ",".join(f"{each.name}={each.socket}" for each in made.both)
+    return made.both
+
+
+def busy(client: Client, nodes: int = 1) -> str:
+    """A job that runs, and does not end by itself."""
+    job = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=nodes, time_limit=1000).id
+    wait_until(lambda: client.job(job).state == "running")
+    return job
 
 
 def grid(mbits: float) -> str:
@@ -64,10 +53,12 @@ def grid(mbits: float) -> str:
         for name, speed in SPEEDS.items()
         for number in range(2)
     )
-    links = (("a.org", "a.org", 1000), ("b.org", "b.org", 1000), ("a.org", "b.org", mbits))
-    return machines + "".join(
-        f'[[link]]\nfrom = "{one}"\nto = "{other}"\nbandwidth = {each}\nlatency = 0\n' for one, other, each in links
-    )
+    return machines + links(mbits)
+
+
+def links(mbits: float) -> str:
+    ends = (("a.org", "a.org", 1000), ("b.org", "b.org", 1000), ("a.org", "b.org", mbits))
+    return "".join(LINK.format(*link) for link in ends)
 
 
 def test_what_is_chosen_in_one_domain_is_a_job_and_in_two_they_start_together(pair, tmp_path):
@@ -101,8 +92,7 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
     (tmp_path / "free.toml").write_text(grid(1000) + '[[source]]\nkind = "domains"\n')
     asked = ("--select=free.toml", "--application=jacobi", "--size=1200")
     with pair[1].client() as client:
-        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=3)  # of 4: one of the two that are listed is free
-        wait_until(lambda: client.job(busy).state == "running")
+        busy(client, 3)  # of 4: one of the two that are listed is free
         one = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
         assert one.stdout == "Submitted job 1 to a\nSubmitted job 2 to b\n", one.stderr
         assert pair[1].run("wait", "2").returncode == 0
@@ -111,8 +101,7 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
         assert proposed.stdout == "Submitted job 2 to a\nSubmitted job 3 to b\n", proposed.stderr
         assert proposed.stderr.startswith("b cannot start 2 nodes now: ")
         assert pair[1].run("wait", "3").returncode == 0
-        both = client.submit("#!/bin/sh\nexec sleep 1000\n")
-        wait_until(lambda: client.job(both).state == "running")
+        busy(client)
         alone = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
         assert alone.stdout == "Submitted job 3 to a\n", alone.stderr
         assert pair[0].run("wait", "3").returncode == 0
@@ -132,16 +121,13 @@ def test_nodes_that_are_given_by_their_number_are_mapped_again_by_the_jobs(pair,
         for name, speed in SPEEDS.items()
         for n in range(4)
     )
-    links = grid(1000)[grid(1000).index("[[link]]") :]
-    (tmp_path / "unlike.toml").write_text(machines + links)
+    (tmp_path / "unlike.toml").write_text(machines + links(1000))
     (tmp_path / "job.sh").write_text(MAPS.replace("COMMAND", COMMAND[0]))
     with pair[0].client() as client, pair[1].client() as other:
         assert client.domain().named_nodes is False
-        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=2, time_limit=60)  # slot0 and slot1
-        wait_until(lambda: client.job(busy).state == "running")
-        ran = pair[0].run(
-            "submit", "--select=unlike.toml", "--application=jacobi", "--size=1200", "--time=1", "job.sh", cwd=tmp_path
-        )
+        busy(client, 2)  # slot0 and slot1
+        asked = ("--application=jacobi", "--size=1200", "--time=1", "job.sh")
+        ran = pair[0].run("submit", "--select=unlike.toml", *asked, cwd=tmp_path)
         assert "a gives nodes by their number: its job must map the data again (cosched map)\n" in ran.stderr
         assert ran.stdout == "Submitted job 2 to a\nSubmitted job 1 to b\n"
         assert client.wait("2").state == other.wait("1").state == "completed"
@@ -154,13 +140,7 @@ def test_nodes_that_are_given_by_their_number_are_mapped_again_by_the_jobs(pair,
     assert [each[4:] for each in (of_a, of_b)] == [["0", "1200"], [str(sum(shares[0])), "1200"]]
 
 
-OF_SLOTS = """
-[[machine]]
-name = "n{n}.a.org"
-speed = {speed}
-memory = {memory}
-node = "slot{n}"
-"""
+OF_SLOTS = '[[machine]]\nname = "n{n}.a.org"\nspeed = {speed}\nmemory = 10\nnode = "slot{n}"\n'
 TOLD = """#!/bin/sh
 echo "$COSCHED_DOMAIN $COSCHED_NODELIST $MAP_MACHINES $MAP_SHARES $MAP_BEFORE $MAP_SIZE" >> FOLDER/maps
 """
@@ -169,26 +149,24 @@ echo "$COSCHED_DOMAIN $COSCHED_NODELIST $MAP_MACHINES $MAP_SHARES $MAP_BEFORE $M
 def test_a_job_of_a_pair_gets_machines_at_its_turn_and_holds_these(pair, tmp_path):
     """a's fastest node is busy at the job's turn: it holds the next two, though that one is free before the start."""
     a, b = pair
-    slots = [OF_SLOTS.format(n=n, speed=speed, memory=10) for n, speed in enumerate((900, 400, 600, 700))]
-    (a.folder / "machines.toml").write_text("".join(slots) + OF_A[OF_A.index("[[link]]") :])
+    slots = [OF_SLOTS.format(n=n, speed=speed) for n, speed in enumerate((900, 400, 600, 700))]
+    (a.folder / "machines.toml").write_text("".join(slots) + LINK.format("a.org", "a.org", 1000))
     a.stop()
     a.start()
     (tmp_path / "job.sh").write_text(TOLD.replace("FOLDER", str(tmp_path)))
     asked = ("submit", "--application=jacobi", "--size=1200", "--pair=p", "--parsable", "job.sh")
     with a.client() as client:
         assert client.domain().maps_applications
-        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", time_limit=1000)
-        wait_until(lambda: client.job(busy).state == "running")
+        first = busy(client)
         few = a.run(*asked, cwd=tmp_path)
         assert few.stderr.startswith("cosched: jacobi, size 1,200, has no map to the smallest 1 node here"), few.stderr
         job = a.run(*asked[:1], "-N2", *asked[1:], cwd=tmp_path).stdout.strip()
         wait_until(lambda: client.job(job).state == "holding")
         groups = {group.state: group.names for group in client.nodes()}
         assert groups == {"busy": ("slot0",), "held": ("slot3", "slot2"), "idle": ("slot1",)}
-        client.cancel(busy)
-        wait_until(lambda: client.job(busy).state == "cancelled")
-        a.kill()
-        a.start()
+        client.cancel(first)
+        wait_until(lambda: client.job(first).state == "cancelled")
+        a.restart()
         mate = b.run("submit", "--pair=p", "--parsable", "job.sh", cwd=tmp_path).stdout.strip()
         assert client.wait(job).state == "completed"
     assert b.run("wait", mate).returncode == 0
@@ -224,9 +202,7 @@ def test_what_gets_slower_before_its_start_is_dropped_and_chosen_anew(pair, tmp_
     monkeypatch.chdir(tmp_path)
     asked = ["submit", "--select=nws.toml", "--application=jacobi", "--size=1200", "--strategy=dynamic"]
     with pair[1].client() as client:
-        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=4)
-        wait_until(lambda: client.job(busy).state == "running")
-        looks = []
+        first, looks = busy(client, 4), []
 
         def look(jobs, selection, ratio, ask):
             looks.append(jobs)
@@ -240,9 +216,9 @@ def test_what_gets_slower_before_its_start_is_dropped_and_chosen_anew(pair, tmp_
         assert "b:2 was dropped: it would take 3.99 times as long\n" in ran.stderr
         assert client.job("2").state == "cancelled"
         with pytest.raises(ClientError) as refused:
-            client.cancel(busy, unless_started=True)
+            client.cancel(first, unless_started=True)
         assert refused.value.reason == "JOB_STATE"
-        assert client.job(busy).state == "running"
+        assert client.job(first).state == "running"
     assert pair[0].run("wait", "1").returncode == 0
 
 
@@ -253,21 +229,17 @@ def test_a_domain_tells_of_its_machines_and_when_they_would_start_a_job(pair, tm
     asked = ("select", "--machines", str(path), "--application=jacobi", "--size=1200", "--json")
     with pair[0].client() as client:
         told = client.machines()
-        assert [(m.name, m.segment, m.node, m.state, m.speed, m.cpu, m.memory) for m in told.machines] == [
-            ("n0.a.org", "a.org", None, "idle", 400, 1, 100),
-            ("n1.a.org", "a.org", None, "idle", 400, 1, 100),
-        ]
+        machines = [(m.name, m.segment, m.node, m.state, m.speed, m.cpu, m.memory) for m in told.machines]
+        assert machines == [(f"n{n}.a.org", "a.org", None, "idle", 400, 1, 100) for n in range(2)]
         assert [m.memory for m in client.machines(lasting=True).machines] == [180, 180]
-        assert [(link.start, link.to, link.bandwidth, link.latency) for link in told.links] == [
-            ("a.org", "a.org", 1000, 0)
-        ]
+        [link] = told.links
+        assert (link.start, link.to, link.bandwidth, link.latency) == ("a.org", "a.org", 1000, 0)
         assert told.problems == ()
         found = pair[0].run(*asked)
         assert json.loads(found.stdout)["machines"] == ["n0.a.org", "n1.a.org"], found.stderr
 
         assert client.quote_start(4).wait == 0
-        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=3, time_limit=1000)
-        wait_until(lambda: client.job(busy).state == "running")
+        busy(client, 3)
         assert client.quote_start(1, time_limit=60).wait == 0
         assert 0 < client.quote_start(2, time_limit=60).wait <= 1000
         with pytest.raises(ClientError) as refused:

@@ -32,9 +32,8 @@ def test_the_command_gets_the_job_and_is_bounded(make_pair, tmp_path):
         owner = jobs[0].owner
     assert {path.name for path in told.iterdir()} == {job.id for job in jobs}, "job 1 has no mate"
     got = dict(line.split("=", 1) for line in (told / jobs[-1].id).read_text().splitlines())
-    assert [got[f"COSCHED_{name}"] for name in ("DOMAIN", "JOB_ID", "OWNER", "PAIR", "NODES")] == [
-        "a", jobs[-1].id, owner, "good", "1"
-    ]  # fmt: skip
+    words = [got[f"COSCHED_{name}"] for name in ("DOMAIN", "JOB_ID", "OWNER", "PAIR", "NODES")]
+    assert words == ["a", jobs[-1].id, owner, "good", "1"]
     assert [(mate["domain"], mate["job_id"]) for mate in json.loads(got["COSCHED_MATES"])] == [("b", "3")]
     assert "no answer from on_pair_start within 1 s" in pair.a.log
     assert "has failed (3): no mail today" in pair.a.log

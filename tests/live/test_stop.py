@@ -53,7 +53,7 @@ def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
     service.start()
     assert heard(notices) == f"READY=1\nSTATUS=serving a on {service.address}"
     with service.client() as client, ThreadPoolExecutor(1) as pool:
-        job = client.submit(script_that_waits(service.folder, go), directory=service.folder)
+        job = client.submit(script_that_waits(service.folder, go))
         seen: list[str] = []
         watching = pool.submit(watch, service, seen)
         wait_until(lambda: len(noted(service.folder)) == 1 and "submitted" in seen, "the job runs, as is seen")
@@ -75,7 +75,7 @@ def test_a_job_that_ends_while_its_service_is_stopped_is_not_lost(make_service):
     service = make_service("a")
     go = service.folder / "go"
     with service.start().client() as client:
-        job = client.submit(script_that_waits(service.folder, go), directory=service.folder)
+        job = client.submit(script_that_waits(service.folder, go))
         wait_until(lambda: len(noted(service.folder)) == 1, "it runs")
     assert service.stop() == 0
     go.touch()

@@ -19,24 +19,20 @@ from tests.service.store_examples import add
 from tests.service.store_examples import job as ended
 
 PAGE = 4096
-HELD = "#!/bin/sh\n"
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """The folder of a service that was killed, with jobs in its database and in the log of that."""
-    service = Service(tmp_path_factory.mktemp("killed") / "a", "a")
     chance = random.Random(1)
-    try:
+    with Service(tmp_path_factory.mktemp("killed") / "a", "a") as service:
         with service.start().client() as client:
             for _ in range(20):
                 client.submit(f"#!/bin/sh\n# {chance.randbytes(3000).hex()}\n", hold=True)
         service.stop()
         with service.start().client() as client:
-            client.submit(HELD, hold=True)
+            client.submit("#!/bin/sh\n", hold=True)
         service.kill()
-    finally:
-        service.clear()
     return service.folder
 
 
@@ -44,10 +40,7 @@ def refused(service: Service) -> str:
     """The one line that a service says which cannot start."""
     before = len(service.log)
     service.start(wait=False)
-    return check_refusal(service.process.wait(PATIENCE), service.log[before:])
-
-
-def check_refusal(code: int, said: str) -> str:
+    code, said = service.process.wait(PATIENCE), service.log[before:]
     assert "Traceback" not in said
     lines = [line for line in said.splitlines() if not line.startswith("{")]  # which are of the log
     assert (code, len(lines)) == (2, 1), said
@@ -62,25 +55,21 @@ def database(service: Service) -> dict[str, bytes]:
 # Databases
 
 
-DAMAGES = {
-    "its header is overwritten": (lambda data: bytes(100) + data[100:], ("is not a database",)),
-    "its second half is lost": (
-        lambda data: data[: len(data) // 2],
-        ("is damaged: ",),
-    ),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_database_is_refused_and_kept(killed, make_service, damage):
-    change, reasons = DAMAGES[damage]
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        pytest.param(lambda data: bytes(100) + data[100:], "is not a database", id="its header is overwritten"),
+        pytest.param(lambda data: data[: len(data) // 2], "is damaged: ", id="its second half is lost"),
+    ],
+)
+def test_a_damaged_database_is_refused_and_kept(killed, make_service, damaged, said):
     service = make_service("a")
     for name in ("state.db", "state.db-wal"):
         shutil.copy(killed / name, service.folder)
     state = service.folder / "state.db"
-    state.write_bytes(change(state.read_bytes()))
+    state.write_bytes(damaged(state.read_bytes()))
     before = database(service)
-    assert refused(service).startswith(tuple(f"{state}: {reason}" for reason in reasons))
+    assert refused(service).startswith(f"{state}: {said}")
     assert {name: data for name, data in database(service).items() if name in before} == before
 
 
@@ -112,7 +101,7 @@ def test_the_second_service_on_a_database_is_refused_and_the_first_goes_on(make_
     second.config["domain"]["state"] = str(first.folder / "state.db")
     assert refused(second) == f"{first.folder / 'state.db'}: is in use by another service"
     with first.client() as client:
-        job = client.submit("#!/bin/sh\n", directory=first.folder)
+        job = client.submit("#!/bin/sh\n")
         wait_until(lambda: client.job(job).state == "completed")
 
 

@@ -1,11 +1,8 @@
 """What decisions cost: one synchronisation of the disk at most on each side, and one for many at once."""
 
-import os
-import pwd
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -15,9 +12,9 @@ from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live import sync_counter
 from tests.live.scripted_peer import HOLDING, QUEUING, ScriptedPeer
+from tests.live.secured import ME
 from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
 
-OWNER = pwd.getpwuid(os.getuid()).pw_name
 MANY = 40
 
 
@@ -54,8 +51,7 @@ class Counted:
 
     def started(self) -> int:
         """How many jobs have started by what is written, be it on disk or not."""
-        with closing(sqlite3.connect(f"file:{self.service.folder}/state.db?mode=ro", uri=True)) as database:
-            return int(database.execute("SELECT count(*) FROM events WHERE what = 'started'").fetchone()[0])
+        return len(self.service.rows("SELECT * FROM events WHERE what = 'started'"))
 
 
 @pytest.fixture
@@ -71,16 +67,14 @@ def caller(pair: str) -> wire.JobRef:
 
 
 def find(peer: CoschedulingServiceStub, pair: str) -> wire.JobRef:
-    return peer.GetMateJobId(wire.GetMateJobIdRequest(job=caller(pair), pair=pair, owner=OWNER)).mate
+    return peer.GetMateJobId(wire.GetMateJobIdRequest(job=caller(pair), pair=pair, owner=ME)).mate
 
 
 def order(peer: CoschedulingServiceStub, pair: str) -> wire.StartJobRequest:
     """The last call of a decision whose mate holds."""
-    mate = find(peer, pair)
-    status = peer.GetMateStatus(wire.GetMateStatusRequest(job=mate, caller=caller(pair)))
-    return wire.StartJobRequest(
-        request_id=f"b/{pair}/1", job=mate, caller=caller(pair), hold_generation=status.hold_generation
-    )
+    ids = {"job": find(peer, pair), "caller": caller(pair)}
+    status = peer.GetMateStatus(wire.GetMateStatusRequest(**ids))
+    return wire.StartJobRequest(request_id=f"b/{pair}/1", **ids, hold_generation=status.hold_generation)
 
 
 @contextmanager
@@ -120,13 +114,7 @@ def test_many_starts_at_once_share_two(called: Counted) -> None:
         assert called.rounds - before <= 2
 
 
-@pytest.mark.parametrize(
-    "status",
-    [
-        pytest.param(HOLDING, id="its mate holds"),
-        pytest.param(QUEUING, marks=pytest.mark.soak, id="its mate could start"),
-    ],
-)
+@pytest.mark.parametrize("status", [HOLDING, pytest.param(QUEUING, marks=pytest.mark.soak)], ids=["holds", "queues"])
 def test_a_decision_of_ones_own_costs_one(make_service, tmp_path: Path, status: wire.GetMateStatusResponse) -> None:
     """From its release to its first instruction: the release, which is answered, and the decision."""
     with ScriptedPeer("b") as peer:

@@ -1,14 +1,12 @@
 """Callers of all kinds at a service's TLS listener: each may do what is his, and nothing else."""
 
-import sqlite3
-
 import grpc
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.certificates.pem import server_name
-from cosched.client import ClientError
+from cosched.client import Client, ClientError
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import domain_pb2, machines_pb2
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
@@ -28,9 +26,8 @@ ORDERS = ("TryStartMate", "StartJob", "ProposeGroupStart", "SettleGroupStart")
 class World:
     """The service b, its peers a and c, of whom nobody is there, and a job of b's that holds: the mate of a's job 7."""
 
-    def __init__(self, service: Service, pki: Pki) -> None:
-        self.service, self.pki = service, pki
-        self.client = service.client()
+    def __init__(self, service: Service, pki: Pki, client: Client) -> None:
+        self.service, self.pki, self.client = service, pki, client
         self.job = self.client.submit(script_that_notes(service.folder), mate="a:7")
         wait_until(lambda: self.client.job(self.job).state == "holding")
         self.mate = wire.JobRef(domain="a", job_id="7")
@@ -79,16 +76,10 @@ class World:
         }
 
     def audit(self) -> list[tuple[str, str, str, str]]:
-        with sqlite3.connect(self.service.folder / "state.db") as database:
-            return database.execute("SELECT who, via, method, outcome FROM audit ORDER BY id").fetchall()
+        return self.service.rows("SELECT who, via, method, outcome FROM audit ORDER BY id")
 
     def is_untouched(self) -> bool:
         return self.client.job(self.job).state == "holding"
-
-
-def _refusal_with_a_connection(call, request) -> tuple[str, str]:
-    """How a call is answered, also where the service ends the connection just then, and the next call opens another."""
-    return wait_until(lambda: (found := refusal(call, request)) != NO_CONNECTION and found)
 
 
 def _first_of(stream):
@@ -101,9 +92,8 @@ def world(make_service, pki):
     pki.files("b")
     secure(service, pki.folder, [make_service("a"), make_service("c")], user_identity=USERS, crl=str(pki.revoke()))
     del service.config["peer"][1]["owners"]  # the service's own user of c is nobody here, then
-    made = World(service.start(), pki)
-    yield made
-    made.client.close()
+    with service.start().client() as client:
+        yield World(service, pki, client)
 
 
 def test_the_service_s_own_user_is_nobody_s_name_elsewhere_unless_owners_names_it(world):
@@ -161,8 +151,7 @@ def test_whoever_may_connect_may_ask_what_time_it_is(world):
         with world.channel(world.pki.files(name)) as channel:
             assert refusal(CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest()) == ("OK", "")
     with world.channel(None) as channel:
-        asked = refusal(CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest())
-    assert asked == NO_CONNECTION
+        assert refusal(CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest()) == NO_CONNECTION
 
 
 def test_a_certificate_of_nobody_known_opens_nothing(world):
@@ -179,8 +168,10 @@ def test_a_revoked_certificate_opens_nothing_also_on_an_open_connection(world):
         read = DomainServiceStub(of_user).GetDomain, domain_pb2.GetDomainRequest()
         assert [refusal(*call) for call in (asked, read)] == [("OK", "")] * 2
         world.pki.revoke("a", "ann")
-        calls = [*world.calls(channel, world.mate).items(), asked, read]
-        assert {_refusal_with_a_connection(*call) for call in calls} == {(DENIED, "CERTIFICATE_REVOKED")}
+        for call in (*world.calls(channel, world.mate).items(), asked, read):
+            # The service may end the connection just then; the next call opens another.
+            found = wait_until(lambda call=call: (found := refusal(*call)) != NO_CONNECTION and found)
+            assert found == (DENIED, "CERTIFICATE_REVOKED")
     assert world.is_untouched()
     for name in ("a", "user/ann"):
         assert world.service.log.count(f"refused: certificate {SITE}{name} (serial number ") == 1

@@ -8,14 +8,8 @@ from pathlib import Path
 from cosched.certificates.pem import server_name
 from cosched.service.wire.tls_files import TlsFiles
 from tests.live.secured import SITE, secure
-from tests.live.services import Service, noted, script_that_notes, wait_until
+from tests.live.services import Service, noted, script_that_notes, start_all, wait_until, whys
 from tests.service.pki import Pki
-
-
-def peer_of(service: Service, name: str):
-    """What the service knows of that peer."""
-    with service.client() as client:
-        return next(peer for peer in client.domain().peers if peer.name == name)
 
 
 def test_a_pair_with_certificates_of_the_command_starts_together_and_after_their_renewal_too(make_pair, tmp_path):
@@ -113,21 +107,15 @@ def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(mak
         take(pki.files(other.name, force=True), other, tmp_path / other.name)
     for other in others.values():
         for service, job in zip((good, other), jobs[other.name], strict=True):
-            wait_until(lambda service=service, job=job: started_why(service, job), f"{other.name} starts")
-            assert started_why(service, job) in ("asked by good", f"asked by {other.name}", *TOGETHER)
+            found = wait_until(lambda service=service, job=job: whys(service, job), f"{other.name} starts")
+            assert found[0] in ("asked by good", f"asked by {other.name}", *TOGETHER)
     wait_until(lambda: len(noted(tmp_path)) == 2 * len(others), "they run")
 
 
 def is_refused(service: Service, name: str, problem: str) -> bool:
-    seen = peer_of(service, name)
+    with service.client() as client:
+        [seen] = [peer for peer in client.domain().peers if peer.name == name]
     return seen.state == "refused" and problem in seen.problem
-
-
-def start_all(services: list[Service]) -> None:
-    for service in services:
-        service.start(wait=False)
-    for service in services:
-        wait_until(service.is_serving, service.name)
 
 
 def submit_pair(good: Service, other: Service, folder: Path):
@@ -141,9 +129,3 @@ def waits(service: Service, job) -> bool:
     with service.client() as client:
         now = client.job(job)
         return now.reason == "PeerRefused" and now.holds.holds + now.holds.yields >= 3
-
-
-def started_why(service: Service, job) -> str | None:
-    with service.client() as client:
-        started = list(client.events(0, [job], ["started"], until_now=True))
-    return started[0].detail["why"] if started else None

@@ -1,7 +1,6 @@
 """Users with tokens at a real service: each is one user of the host, and neither an operator nor a peer."""
 
 import json
-import sqlite3
 import time
 
 import grpc
@@ -44,20 +43,13 @@ class World:
             "COSCHED_SERVER_IDENTITY": f"{SITE}b",
             "COSCHED_TOKEN_FILE": str(self.issuer.folder / "token"),
         }
-        return ran([*arguments], self.issuer.folder, {**self.service.environment, **environment}, "")
-
-    def audit(self) -> list[tuple[str, str, str, str]]:
-        with sqlite3.connect(self.service.folder / "state.db") as database:
-            return database.execute("SELECT who, via, method, outcome FROM audit ORDER BY id").fetchall()
+        return ran([*arguments], self.issuer.folder, {**self.service.environment, **environment})
 
 
 @pytest.fixture
 def world(make_service, pki, tmp_path):
-    service, issuer, address = (
-        make_service("b", on_peer_unreachable="hold"),
-        Issuer(tmp_path),
-        f"127.0.0.1:{free_port()}",
-    )
+    service, issuer = make_service("b", on_peer_unreachable="hold"), Issuer(tmp_path)
+    address = f"127.0.0.1:{free_port()}"
     pki.files("b")
     secure(service, pki.folder, [make_service("a")])
     service.config["domain"]["operators"] = [USERS[0]]
@@ -81,26 +73,24 @@ def test_a_job_submitted_with_a_token_runs_as_its_user_whom_no_other_token_stand
         with world.client(user) as client:
             client.cancel(job)
             wait_until(lambda: client.job(job).state == "cancelled")
-    via = f"token of {URL}, sub "
-    assert (user, f"{via}'{user}'", "CancelJob", "OK") in world.audit()
-    assert (other, f"{via}'{other}'", "CancelJob", "PERMISSION_DENIED") in world.audit()
+    audit, via = world.service.rows("SELECT who, via, method, outcome FROM audit"), f"token of {URL}, sub "
+    assert (user, f"{via}'{user}'", "CancelJob", "OK") in audit
+    assert (other, f"{via}'{other}'", "CancelJob", "PERMISSION_DENIED") in audit
 
 
 def test_the_calls_of_domains_are_not_there_and_a_token_speaks_for_no_domain(world):
     token = grpc.access_token_call_credentials(world.issuer.token())
-    tls = grpc.ssl_channel_credentials(
-        *((world.pki.folder / file).read_bytes() for file in ("ca.pem", "b.key", "b.pem"))
-    )
+    files = ((world.pki.folder / file).read_bytes() for file in ("ca.pem", "b.key", "b.pem"))
+    tls = grpc.ssl_channel_credentials(*files)
     name = [("grpc.ssl_target_name_override", server_name(f"{SITE}b"))]
     asked = {"job": {"domain": "b", "job_id": world.job.id}, "caller": {"domain": "a", "job_id": "7"}}
     with grpc.secure_channel(world.address, grpc.composite_channel_credentials(tls, token), name) as channel:
-        calls, pages, places = (
-            stub(channel) for stub in (CoschedulingServiceStub, PageServiceStub, RendezvousServiceStub)
-        )
+        calls, pages = CoschedulingServiceStub(channel), PageServiceStub(channel)
         assert refusal(calls.GetMateStatus, wire.GetMateStatusRequest(**asked)) == ("UNIMPLEMENTED", "")
         assert refusal(calls.StartJob, wire.StartJobRequest(**asked, request_id="1")) == ("UNIMPLEMENTED", "")
         assert refusal(pages.DescribeJobs, page_pb2.DescribeJobsRequest(domain="a")) == ("UNIMPLEMENTED", "")
-        assert refusal(places.GetPlace, GetPlaceRequest(**asked)) == ("PERMISSION_DENIED", "PEER_UNKNOWN")
+        place = refusal(RendezvousServiceStub(channel).GetPlace, GetPlaceRequest(**asked))
+        assert place == ("PERMISSION_DENIED", "PEER_UNKNOWN")
     with world.service.client() as client:
         assert client.job(world.job).state == "holding"
 

@@ -29,5 +29,4 @@ def test_a_pair_that_held_and_a_budget(make_pair):
     assert "\nskew        " in shown
     assert "\ncharged     0.00 node-hours\n" in shown
     assert pair.a.run("usage", "--by", "pair").stdout.split()[:1] == ["PAIR"]
-    for service in pair.both:
-        assert not service.faults()
+    assert not pair.faults()

@@ -1,7 +1,5 @@
 """A mate that is none is refused with the reason, or waited for where nobody could know; a link can be mended."""
 
-import uuid
-
 import grpc
 import pytest
 
@@ -54,7 +52,7 @@ def test_a_wrong_mate_is_refused_with_the_reason(pair):
 
 
 def test_the_retry_of_a_refused_submission_is_refused_as_well(pair):
-    request = SubmitJobRequest(request_id=str(uuid.uuid4()), script=b"#!/bin/sh\n")
+    request = SubmitJobRequest(request_id="r", script=b"#!/bin/sh\n")
     request.mates.append(MateName(job={"domain": "b", "job_id": "999"}))
     with grpc.insecure_channel(pair.a.socket) as channel:
         submit = DomainServiceStub(channel).SubmitJob
@@ -69,8 +67,7 @@ def test_the_retry_of_a_refused_submission_is_refused_as_well(pair):
 
 def test_who_says_so_starts_alone(pair):
     script = script_that_notes(pair.folder)
-    (pair.folder / "job.sh").write_text(script.replace("\n", "\n#COSCHED --mate=b:999 --or-alone\n", 1))
-    said = pair.a.run("submit", str(pair.folder / "job.sh"), cwd=pair.folder)
+    said = pair.a.run("submit", "-", text=script.replace("\n", "\n#COSCHED --mate=b:999 --or-alone\n", 1))
     assert said.stderr == wrong_mate("b", "999", None, "unknown") + ": it starts alone\n"
     with pair.a.client() as a:
         wait_until(lambda: a.job("1").state == "completed")
@@ -82,8 +79,7 @@ def test_a_mate_that_nobody_could_check_is_checked_once_its_domain_answers_and_c
     pair = make_pair(scheme="hold", on_peer_unreachable="hold")
     pair.a.start()
     script = script_that_notes(pair.folder)
-    (pair.folder / "job.sh").write_text(script)
-    said = pair.a.run("submit", "--mate", "b:999", str(pair.folder / "job.sh"), cwd=pair.folder)
+    said = pair.a.run("submit", "--mate", "b:999", "-", text=script)
     assert said.stderr == "no answer from b about its mate yet: it is asked again as soon as it answers\n"
     pair.b.start()
     with pair.a.client() as a, pair.b.client() as b:
@@ -124,8 +120,7 @@ def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(pair):
         assert mended.stdout == "job a:1 was linked: its mate is b:1 (was tvice@b)\n"
         wait_until(lambda: a.job(first).state == b.job(second).state == "completed")
         assert "linked with b:1 instead of tvice@b" in pair.a.run("show", first.id).stdout
-    starts = noted(pair.folder)
-    assert [start[:3] for start in sorted(starts)] == [("a", "1", "twice"), ("b", "1", "twice")]
+    assert [start[:3] for start in sorted(noted(pair.folder))] == [("a", "1", "twice"), ("b", "1", "twice")]
 
 
 def test_what_a_release_does_and_what_ends_a_wait_is_said(pair):

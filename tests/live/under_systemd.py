@@ -105,7 +105,6 @@ def life(ann: Ann) -> dict[str, object]:
     (ann.home / "job.sh").write_text(JOB)
     ann("cosched", "submit", "job.sh")
     wait_until(lambda: " R " in ann("cosched", "queue"), "the job runs")
-    assert first is not None
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: ann.serves() not in (None, first), "systemd has started it again")
     found["again"] = [unit in Path(f"/proc/{ann.serves()}/cgroup").read_text(), ann("cosched", "up")]

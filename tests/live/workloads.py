@@ -7,18 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from cosched.client import Job
+from cosched.core.story import Why
 from tests.live.services import Federation, Pair, Service, noted, script_that_notes, wait_until
 
 TIME_LIMIT = 60  # seconds; more than any job needs
 RUN_PATIENCE = 1200.0  # seconds; a safety net
 SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
 MEETING = [("meet", "meet"), ("meet", "hold"), ("yield", "meet")]
-TOGETHER = (  # why a job started that asked its mate, or the others of its group
-    "its holding mate started",
-    "its mate could start",
-    "at its slot",
-    "all members of its group are booked",
-)
+# Why a job started that asked its mate, or the others of its group.
+TOGETHER = (Why.HOLDING_MATE_STARTED, Why.MATE_COULD_START, Why.AT_SLOT, Why.ALL_BOOKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +38,7 @@ class Outcome:
 
     domains: int  # that the workload was for
     states: Counter[str] = field(default_factory=Counter)
-    whys: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # by pair or group: why its jobs started, as their stories tell
+    whys: dict[str, list[str]] = field(default_factory=dict)  # by pair or group: why its jobs started, by their stories
     times: dict[str, list[float]] = field(default_factory=dict)  # as above: when, as the jobs themselves noted
     runs: Counter[tuple[str, str]] = field(default_factory=Counter)  # by domain and job: how often it ran
 
@@ -107,13 +102,10 @@ def submit(service: Service, work: Sequence[Work]) -> list[Job]:
         return [
             client.submit(
                 script_that_notes(service.folder.parent, job.seconds),
-                nodes=job.nodes,
-                time_limit=job.time_limit,
-                pair=job.name,
-                directory=service.folder,
+                nodes=job.nodes, time_limit=job.time_limit, pair=job.name,
             )
             for job in work
-        ]
+        ]  # fmt: skip
 
 
 def is_idle(domains: Federation) -> bool:

@@ -91,7 +91,7 @@ class Verdict:
         for (domain, job), entry in self._submitted.items():
             if entry.work.peer:
                 members[entry.work.name].append(self._member(domain, job))
-        return {name: tuple(sorted(both, key=lambda m: m.began)) for name, both in members.items()}  # type: ignore[misc]
+        return {name: tuple(sorted(both, key=lambda m: m.began)) for name, both in members.items()}
 
     def _member(self, domain: str, job: str) -> Member:
         (event,) = self._starts[domain, job]

@@ -68,22 +68,21 @@ def stamps(folder: Path, domain: str) -> list[Stamp]:
 
 def blocks(seed: int, names: list[str]) -> Iterator[dict[str, list[Work]]]:
     """Blocks of work: for each domain, in an order of its own; each pair has one block."""
-    chance = random.Random(seed)
-    number = 0
+    chance, number = random.Random(seed), 0
+
+    def work(name: str, peer: str = "") -> Work:
+        return Work(name, peer, chance.randint(1, MOST_NODES), round(chance.uniform(0.05, 0.5), 3))
+
     while True:
-        block: dict[str, list[Work]] = {name: [_work(chance, f"alone-{name}{number}", "")] for name in names}
+        block = {name: [work(f"alone-{name}{number}")] for name in names}
         for one, other in combinations(names, 2):
             for _ in range(PAIRS):
                 number += 1
-                block[one].append(_work(chance, f"{one}{other}{number}", other))
-                block[other].append(_work(chance, f"{one}{other}{number}", one))
-        for work in block.values():
-            chance.shuffle(work)
+                block[one].append(work(f"{one}{other}{number}", other))
+                block[other].append(work(f"{one}{other}{number}", one))
+        for its in block.values():
+            chance.shuffle(its)
         yield block
-
-
-def _work(chance: random.Random, name: str, peer: str) -> Work:
-    return Work(name, peer, chance.randint(1, MOST_NODES), round(chance.uniform(0.05, 0.5), 3))
 
 
 class Submitters:
@@ -99,7 +98,7 @@ class Submitters:
 
     def run(self, service: Service) -> None:
         """What the thread of this domain does; to be told by `stop`."""
-        with PatientClient(service.socket) as client:
+        with PatientClient(service) as client:
             for number, block in enumerate(blocks(self._seed, list(self._world.places)), 1):
                 with self._turn:
                     if self._over.is_set() and number > self._begun:
@@ -115,14 +114,8 @@ class Submitters:
 
     def _submit(self, client: PatientClient, service: Service, work: Work) -> None:
         mate = {"pair": work.name, "pair_domain": work.peer, "or_alone": True} if work.peer else {}
-        job = client.submit(
-            script(self._world.folder, work.seconds),
-            name=work.name,
-            nodes=work.nodes,
-            time_limit=TIME_LIMIT,
-            directory=service.folder,
-            **mate,
-        )
+        asked = {"name": work.name, "nodes": work.nodes, "time_limit": TIME_LIMIT, **mate}
+        job = client.submit(script(self._world.folder, work.seconds), **asked)
         self.submitted.append(Submitted(service.name, job.id, work))
 
     def _open(self, domain: str) -> int:

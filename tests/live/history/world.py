@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.live.history.plan import ClockSet, Cut, Down, Frozen, Step, Trouble
-from tests.live.services import Service, wait_until
+from tests.live.services import Service, start_all, wait_until
 from tests.live.wall_clock import Clock
 from tests.service.faulty_proxy import PASS, FaultyProxy
 
@@ -49,28 +49,23 @@ class World:
         self.folder = folder
         self.seen: list[Seen] = []
         self.clocks: list[tuple[float, str, int]] = []  # when which clock was set, to how many seconds ahead
-        self.places = {name: self._place(name) for name in "abcdefgh"[: len(schemes)]}
-        for place, scheme in zip(self.places.values(), schemes, strict=True):
-            place.service.config["coscheduling"] |= {**coscheduling, "scheme": scheme}
-            place.service.config["manager"]["slots"] = SLOTS
-
-    def _place(self, name: str) -> Place:
-        service = Service(self.folder / name, name)
-        return Place(service, Clock(service))
+        self.places: dict[str, Place] = {}
+        for name, scheme in zip("abcdefgh", schemes, strict=False):
+            service = Service(self.folder / name, name)
+            service.config["coscheduling"] |= {**coscheduling, "scheme": scheme}
+            service.config["manager"]["slots"] = SLOTS
+            self.places[name] = Place(service, Clock(service))
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
         try:
             for name, place in self.places.items():
-                self._stack.callback(place.service.clear)
+                self._stack.enter_context(place.service)
                 for peer in self.places.keys() - {name}:
                     way = self._stack.enter_context(FaultyProxy(self.places[peer].service.address))
                     place.ways[peer] = way
                     place.service.add_peer(peer, way.address)
-            for service in self.services:
-                service.start(wait=False)
-            for service in self.services:
-                wait_until(service.is_serving, f"{service.name} serves")
+            start_all(self.services)
             for service in self.services:
                 wait_until(lambda service=service: _sees_all(service), f"{service.name} sees its peers")
         except BaseException:
@@ -104,20 +99,12 @@ class World:
         where = {trouble.caller, trouble.peer} if isinstance(trouble, Cut) else {trouble.domain}
         seen = Seen(trouble, frozenset(where), time.time())
         self.seen.append(seen)
-        if isinstance(trouble, Down):
-            self._down(self.places[trouble.domain].service, trouble)
-        elif isinstance(trouble, Frozen):
-            _freeze(self.places[trouble.domain].service, trouble.seconds)
-        else:
+        if isinstance(trouble, Cut):
             self._cut(trouble)
+        else:
+            act = _down if isinstance(trouble, Down) else _freeze
+            act(self.places[trouble.domain].service, trouble)
         seen.end = time.time()
-
-    @staticmethod
-    def _down(service: Service, trouble: Down) -> None:
-        code = service.kill() if trouble.killed else service.stop()
-        assert code == (-signal.SIGKILL if trouble.killed else 0), f"{service.name} ended with {code}:\n{service.log}"
-        time.sleep(trouble.seconds)
-        service.start()
 
     def _cut(self, trouble: Cut) -> None:
         ways = [self.places[trouble.caller].ways[trouble.peer]]
@@ -135,8 +122,14 @@ def _sees_all(service: Service) -> bool:
         return all(peer.state == "reachable" for peer in client.domain().peers)
 
 
-def _freeze(service: Service, seconds: float) -> None:
-    assert service.process is not None
+def _down(service: Service, trouble: Down) -> None:
+    code = service.kill() if trouble.killed else service.stop()
+    assert code == (-signal.SIGKILL if trouble.killed else 0), f"{service.name} ended with {code}:\n{service.log}"
+    time.sleep(trouble.seconds)
+    service.start()
+
+
+def _freeze(service: Service, trouble: Frozen) -> None:
     os.kill(service.process.pid, signal.SIGSTOP)
-    time.sleep(seconds)
+    time.sleep(trouble.seconds)
     os.kill(service.process.pid, signal.SIGCONT)
