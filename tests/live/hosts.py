@@ -8,29 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.live.own import missing_user, seeing, sshd_command
+from tests.live.own import SSH_CONFIG, SSHD_CONFIG, make_key, missing_user, seeing, sshd_command
 from tests.live.services import free_port
 from tests.waiting import wait_until
-
-SERVER = """Port {port}
-ListenAddress 127.0.0.1
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/keys/%u
-StrictModes no
-UsePAM no
-PidFile none
-PasswordAuthentication no
-SetEnv {environment}
-"""
-CLIENT = """Host login.{name}
-HostName 127.0.0.1
-Port {port}
-User {user}
-IdentityFile {key}
-StrictHostKeyChecking no
-UserKnownHostsFile /dev/null
-LogLevel ERROR
-"""
 
 
 def bind(source: Path, target: Path) -> None:
@@ -58,10 +38,11 @@ class Host:
         self.passwd = folder / "passwd"
         self.port = free_port()
         (folder / "keys").mkdir(parents=True)
-        for key in ("host", *users):
-            self._make_key(key)
+        for key in ("host", *(f"{user}.key" for user in users)):
+            make_key(folder / key)
         variables = " ".join(f"{key}={value}" for key, value in environment.items())
-        (folder / "sshd_config").write_text(SERVER.format(port=self.port, folder=folder, environment=variables))
+        config = SSHD_CONFIG.format(port=self.port, folder=folder, keys=folder / "keys/%u")
+        (folder / "sshd_config").write_text(f"{config}SetEnv {variables}\n")
         lines = [f"{user}:x:{uid}:{uid}:{user}:{self.homes[user]}:/bin/sh\n" for user, uid in users.items()]
         self.passwd.write_text(Path("/etc/passwd").read_text() + missing_user() + "".join(lines))
         for user, home in self.homes.items():
@@ -70,12 +51,8 @@ class Host:
             (folder / f"{user}.config").write_text(self._client(user, folder / f"{user}.key"))
             self.give(user)
 
-    def _make_key(self, name: str) -> None:
-        file = self.folder / ("host" if name == "host" else f"{name}.key")
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
-
     def _client(self, user: str, key: Path) -> str:
-        return CLIENT.format(name=self.name, port=self.port, user=user, key=key)
+        return SSH_CONFIG.format(host=f"login.{self.name}", port=self.port, user=user, key=key)
 
     def give(self, user: str) -> None:
         """Let all that is in a user's home be its own."""

@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,27 @@ scheme = "yield"
 kind = "local"
 slots = 4
 """  # an administrators' service
+SSHD_CONFIG = """Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host
+AuthorizedKeysFile {keys}
+StrictModes no
+UsePAM no
+PidFile none
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+MaxStartups 100
+"""
+SSH_CONFIG = """Host {host}
+HostName 127.0.0.1
+Port {port}
+User {user}
+IdentityFile {key}
+IdentitiesOnly yes
+StrictHostKeyChecking no
+UserKnownHostsFile /dev/null
+LogLevel ERROR
+"""
 COSCHEDULING = ("release_interval", "max_held_fraction", "max_yields")  # other settings are in [manager]
 _UNPACKED = Path(__file__).parents[2] / ".venv/sshd/usr/sbin"  # by make tools
 _SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:{_UNPACKED}")
@@ -68,6 +91,25 @@ def sshd_command(*arguments: str) -> list[str]:
     program = skip_without_sshd()
     libraries = ":".join(map(str, Path(program).parents[1].glob("lib/*-linux-gnu")))
     return ["env", f"LD_LIBRARY_PATH={libraries}", program, *arguments]
+
+
+def make_key(file: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[Path]:
+    """Run an administrators' service eureka; its log."""
+    log = config.with_suffix(".log")
+    with log.open("wb") as output:
+        service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
+    try:
+        wait_until(lambda: "serving eureka" in log.read_text() or service.poll() is not None, "the site serves")
+        assert service.poll() is None, log.read_text()
+        yield log
+    finally:
+        service.terminate()
+        service.wait()
 
 
 def seeing(passwd: Path, *command: str) -> list[str]:
@@ -141,25 +183,18 @@ class Sshd:
         folder.mkdir()
         self.port = free_port()
         for key in ("host", "user"):
-            command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
-            subprocess.run(command, check=True)
+            make_key(folder / key)
         there = " ".join(f"{key}='{value}'" for key, value in account.own.items())
         forced = f'cd {account.folder}; {there} exec sh -c \\"$SSH_ORIGINAL_COMMAND\\"'
         keys = folder / "authorized_keys"
         keys.write_text(f'command="{forced}" {(folder / "user.pub").read_text()}')
-        self._config = folder / "sshd_config"
-        self._config.write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {keys}\n"
-            "StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-            "MaxStartups 100\n"
-        )
+        config = folder / "sshd_config"
+        config.write_text(SSHD_CONFIG.format(port=self.port, folder=folder, keys=keys))
         self.client = folder / "ssh_config"
-        self.client.write_text(
-            f"Host *\nHostName 127.0.0.1\nPort {self.port}\nUser {getpass.getuser()}\nIdentityFile {folder}/user\n"
-            "IdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
-        )
+        user = {"user": getpass.getuser(), "key": folder / "user"}
+        self.client.write_text(SSH_CONFIG.format(host="*", port=self.port, **user))
         self._log = folder / "sshd.log"
-        self._command = sshd_command("-D", "-e", "-f", str(self._config))
+        self._command = sshd_command("-D", "-e", "-f", str(config))
         if line := missing_user():
             passwd = folder / "passwd"
             passwd.write_text(Path("/etc/passwd").read_text() + line)

@@ -1,13 +1,12 @@
 """A user's own service beside an administrators' one at HOST:PORT, by a certificate of that one's authority."""
 
 import getpass
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.live.own import BIN, SITE, Account
+from tests.live.own import SITE, Account, serving
 from tests.live.services import free_port
 from tests.waiting import wait_until
 
@@ -53,17 +52,10 @@ def site(short_path: Path, ports: dict[str, int]) -> Iterator[Account]:
     there = Account(short_path / "site", COSCHED_SERVER=f"unix:{short_path}/site/eureka.sock")
     files = short_path / "authority"
     issue(there, files, "eureka", OWN, "ann --user")
-    config, log = there.folder / "eureka.toml", there.folder / "log"
+    config = there.folder / "eureka.toml"
     config.write_text(listening(SITE, ports["eureka"]) + secured(files, "eureka", OWN, ports[OWN]))
-    with log.open("wb") as output:
-        service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
-    try:
-        wait_until(lambda: "serving eureka" in log.read_text() or service.poll() is not None, "the site serves")
-        assert service.poll() is None, log.read_text()
+    with serving(config):
         yield there
-    finally:
-        service.terminate()
-        service.wait()
 
 
 @pytest.fixture
