@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -42,7 +43,6 @@ def under_attack(kind: str, target: str, tls: TlsFiles | None = None, user: str 
     command += [str(path) for path in tls._paths] if tls is not None else []
     command += ["--user", user] if user is not None else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as process:
-        assert process.stdout is not None
         try:
             assert process.stdout.readline() == b"ready\n"
             yield
@@ -69,12 +69,8 @@ class Attacker:
 
     def history(self) -> None:
         """Ask for what is rare in all of the history, and for jobs that hardly any are, again and again."""
-        channel = self._channel()
-        threads = [threading.Thread(target=self._read, args=(channel,), daemon=True) for _ in range(READERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(READERS) as pool:
+            list(pool.map(self._read, [self._channel()] * READERS))
 
     def _read(self, channel: grpc.Channel) -> None:
         stub = DomainServiceStub(channel)
@@ -88,16 +84,14 @@ class Attacker:
 
     def half_open(self) -> None:
         """Begin calls, and send no message; begin others where these are ended."""
-        threads = [threading.Thread(target=self._keep_half_open, daemon=True) for _ in range(CONNECTIONS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        tls = (self.tls._paths[0], self.tls) if self.tls is not None else None
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            list(pool.map(self._keep_half_open, [tls] * CONNECTIONS))
 
-    def _keep_half_open(self) -> None:
+    def _keep_half_open(self, tls: tuple[Path, TlsFiles] | None) -> None:
         while True:
             with suppress(OSError):
-                connection = RawConnection(self._dial(self._tls()))
+                connection = RawConnection(self._dial(tls))
                 for number in range(CALLS):
                     connection.begin(METHODS[number % 2])
                 self.begun()
@@ -154,9 +148,6 @@ class Attacker:
     def _dial(self, tls: tuple[Path, TlsFiles] | None = None) -> socket.socket:
         return dial(self.target, tls, ELSEWHERE)
 
-    def _tls(self) -> tuple[Path, TlsFiles] | None:
-        return (self.tls._paths[0], self.tls) if self.tls is not None else None
-
     def _channel(self) -> grpc.Channel:
         if self.tls is None:
             return open_channel(grpc, self.target, None)
@@ -164,9 +155,9 @@ class Attacker:
         return open_channel(grpc, self.target, Tls(ca, certificate, key, "spiffe://site/cosched/a"))
 
 
-def _stands(connection: object) -> bool:
+def _stands(connection: socket.socket) -> bool:
     try:
-        return bool(connection.recv(65536))  # type: ignore[attr-defined]
+        return bool(connection.recv(65536))
     except BlockingIOError:
         return True
     except OSError:

@@ -10,10 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event as Flag
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from cosched.client import Client, Event, Job
-from deploy.lab.service import Service
 from tests.live.workloads import Outcome, Sides, Work
 
 PATIENCE = 300.0  # seconds; a safety net
@@ -22,45 +21,30 @@ KILLS = 12
 MOST_ALIVE, MOST_AWAY = 4.0, 3.0  # seconds between two kills, and that a service is away
 ENDED = ("completed", "failed", "cancelled")
 STATES = ("queued", "ready", "holding", "running", *ENDED)
+Domain = Any  # of a laboratory: it has a `name` and a `service`
 
 
-class ServedDomain(Protocol):
-    """A domain of a laboratory."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def service(self) -> Service:
-        """Its service."""
-
-
-_D = TypeVar("_D", bound=ServedDomain)
-_T = TypeVar("_T")
-
-
-class CoupledWork(ABC, Generic[_D]):
+class CoupledWork(ABC):
     """The domains of a laboratory that is up; jobs note their ids, `name` and begin."""
 
-    def __init__(self, domains: Iterable[_D]) -> None:
+    def __init__(self, domains: Iterable[Domain]) -> None:
         self.domains = tuple(domains)
         self.here, self.there, *_ = self.domains
 
     @abstractmethod
-    def submit(self, domain: _D, work: Work, *options: str) -> str:
+    def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """Submit a job, which notes when it begins; its id."""
 
     @abstractmethod
-    def notes(self, domain: _D) -> Path:
+    def notes(self, domain: Domain) -> Path:
         """Where the domain's jobs note that; there is no such file before the first."""
 
     @abstractmethod
-    def unended(self, domain: _D) -> set[str]:
+    def unended(self, domain: Domain) -> set[str]:
         """The jobs that have not ended, by the batch system or by cosched."""
 
     @abstractmethod
-    def until(self, condition: Callable[[], _T], what: str) -> _T:
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Wait for a condition; LabError with the ends of the logs."""
 
     def run(self, sides: Sides) -> Outcome:
@@ -108,7 +92,7 @@ class CoupledWork(ABC, Generic[_D]):
             self._look(found, domain, set(jobs))
         return found
 
-    def _look(self, found: Outcome, domain: _D, ids: set[str]) -> None:
+    def _look(self, found: Outcome, domain: Domain, ids: set[str]) -> None:
         notes = self.notes(domain)
         for job_id, name, at in map(str.split, notes.read_text().splitlines() if notes.exists() else ()):
             if job_id in ids:
@@ -135,23 +119,21 @@ class CoupledWork(ABC, Generic[_D]):
         """No job ran twice."""
         assert set(found.runs.values()) == {1}
 
-    def job(self, domain: _D, job_id: str) -> Job | None:
+    def job(self, domain: Domain, job_id: str) -> Job | None:
         """A job as cosched knows it, if it does."""
         return known(domain).get(job_id)
 
-    def until_job(self, domain: _D, job_id: str, condition: Callable[[Job], bool], what: str) -> Job:
+    def until_job(self, domain: Domain, job_id: str, condition: Callable[[Job], bool], what: str) -> Job:
         """Wait until something is true of a job, as cosched knows it."""
-        found = self.until(lambda: (job := self.job(domain, job_id)) and condition(job) and job, f"{job_id} {what}")
-        assert isinstance(found, Job)
-        return found
+        return self.until(lambda: (job := self.job(domain, job_id)) and condition(job) and job, f"{job_id} {what}")
 
-    def until_state(self, domain: _D, job_id: str, *states: str) -> Job:
+    def until_state(self, domain: Domain, job_id: str, *states: str) -> Job:
         """Wait until cosched says that a job is in one of these states."""
         what = f"to be {' or '.join(states)} on {domain.name}"
         return self.until_job(domain, job_id, lambda job: job.state in states, what)
 
 
-def start(*domains: ServedDomain) -> None:
+def start(*domains: Domain) -> None:
     """Start the services of these domains, at once."""
     with ExitStack() as stack:
         for domain in domains:
@@ -163,18 +145,18 @@ def named(job: Job) -> str:
     return job.group.name if job.group is not None else str(job.mates[0].pair) if job.mates else ""
 
 
-def known(domain: ServedDomain) -> dict[str, Job]:
+def known(domain: Domain) -> dict[str, Job]:
     """The jobs that the service knows, those that have ended too."""
     with Client(domain.service.server, timeout=PATIENCE) as client:
         return {job.id: job for job in client.jobs(STATES)}
 
 
-def unended(domain: ServedDomain) -> set[str]:
+def unended(domain: Domain) -> set[str]:
     """The jobs that have not ended, by cosched."""
     return {job_id for job_id, job in known(domain).items() if job.state not in ENDED}
 
 
-def story(domain: ServedDomain, *jobs: str, kinds: Sequence[str] = ()) -> list[Event]:
+def story(domain: Domain, *jobs: str, kinds: Sequence[str] = ()) -> list[Event]:
     """What happened on a domain to these jobs, or to all, by cosched; of these kinds, or all."""
     with Client(domain.service.server, timeout=PATIENCE) as client:
         return list(client.events(0, jobs, kinds, until_now=True))

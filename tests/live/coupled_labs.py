@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from deploy.lab.coupled import CoupledLab, Domain, Pbs
 from deploy.lab.waiting import wait_for
@@ -14,10 +14,9 @@ from tests.live.workloads import Outcome, Work, contended
 
 NOTING = "echo ${{PBS_JOBID%%.*}}$SLURM_JOB_ID$COSCHED_JOB_ID {name} $(date +%s.%N) >> {notes}; sleep {seconds}"
 AGAIN = "its mate started before it: desynchronised"  # why a job starts whose mates run
-_T = TypeVar("_T")
 
 
-class Coupled(CoupledWork[Domain]):
+class Coupled(CoupledWork):
     """A coupled laboratory that is up, as tests use it; `script` notes a job's id, `name` and begin in `notes`."""
 
     def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
@@ -26,21 +25,17 @@ class Coupled(CoupledWork[Domain]):
         self._script = script
 
     def submit(self, domain: Domain, work: Work, *options: str) -> str:
-        """See the class above."""
         script = self._script.format(name=work.name or "-", notes=domain.notes, seconds=work.seconds)
         named = (None, work.name) if len(self.domains) > 2 else (work.name, None)  # a pair's, or a group's
         return domain.submit(script, work.nodes, *named, *options)
 
     def notes(self, domain: Domain) -> Path:
-        """See the class above."""
         return domain.notes
 
     def unended(self, domain: Domain) -> set[str]:
-        """See the class above."""
         return domain.queued() | unended(domain)
 
-    def until(self, condition: Callable[[], _T], what: str) -> _T:
-        """See the class above."""
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
         return wait_for(condition, what, PATIENCE, [domain.service.log for domain in self.lab], INTERVAL)
 
     def check_pair(self, work: Work, *, reverse: bool) -> None:

@@ -97,8 +97,6 @@ def _source() -> subprocess.Popen[str]:
 def _ask(request: dict[str, Any]) -> Any:
     with _ONE_AT_A_TIME:
         source = _source()
-        assert source.stdin is not None
-        assert source.stdout is not None
         source.stdin.write(json.dumps(request) + "\n")
         source.stdin.flush()
         return json.loads(source.stdout.readline())

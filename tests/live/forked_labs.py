@@ -27,7 +27,7 @@ class _Kept:
                 self.end(pid, signal.SIGKILL)
             close()
 
-        keeping.close = close_all  # type: ignore[method-assign]
+        keeping.close = close_all
 
     def spawn(self, argv: Sequence[str], environment: Mapping[str, str], output: Path) -> int:
         process = Forked([*argv[1:]], Path("/"), {**environment}, NOTHING, output, output)

@@ -75,10 +75,6 @@ class RawConnection:
         self._socket.sendall(frame(HEADERS, END_HEADERS, stream, headers(method)))
         return stream
 
-    def message(self, stream: int, content: bytes, *, end: bool = True) -> None:
-        """Send the message of a call."""
-        self._socket.sendall(frame(DATA, END_STREAM * end, stream, b"\0" + struct.pack(">I", len(content)) + content))
-
     def end(self, stream: int) -> None:
         """End our side of a call."""
         self._socket.sendall(frame(DATA, END_STREAM, stream))

@@ -12,19 +12,15 @@ from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import FaultyProxy
 
 MATE = "9"  # its only job
-REQUESTS = {
-    "GetMateJobId": wire.GetMateJobIdRequest,
-    "GetMateStatus": wire.GetMateStatusRequest,
-    "TryStartMate": wire.TryStartMateRequest,
-    "StartJob": wire.StartJobRequest,
-}
-OF_GROUPS = {
-    "GetMember": wire.GetMemberRequest,
-    "ProposeGroupStart": wire.ProposeGroupStartRequest,
-    "SettleGroupStart": wire.SettleGroupStartRequest,
-    "GetProposal": wire.GetProposalRequest,
-}
-CLOCKS = {"CompareClocks": wire.CompareClocksRequest}  # which also says that it takes members of groups
+
+
+def _requests(*names: str) -> dict[str, type[Message]]:
+    return {name: getattr(wire, f"{name}Request") for name in names}
+
+
+REQUESTS = _requests("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
+OF_GROUPS = _requests("GetMember", "ProposeGroupStart", "SettleGroupStart", "GetProposal")
+CLOCKS = _requests("CompareClocks")  # which also says that it takes members of groups
 HOLDING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_HOLDING, hold_generation=3)
 QUEUING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING)
 
@@ -48,14 +44,11 @@ class ScriptedPeer:
         self.happens: dict[str, Happening] = {}
         self.over = threading.Event()  # the test is: nobody waits for anything any more
         self._requests = REQUESTS | (OF_GROUPS | CLOCKS if groups else {})
+        found, mate = wire.MATE_LOOKUP_FOUND, wire.JobRef(domain=name, job_id=MATE)
         self.answers: dict[str, Message | Callable[[Any], Message]] = {
-            "GetMateJobId": wire.GetMateJobIdResponse(
-                lookup=wire.MATE_LOOKUP_FOUND, mate=wire.JobRef(domain=name, job_id=MATE)
-            ),
+            "GetMateJobId": wire.GetMateJobIdResponse(lookup=found, mate=mate),
             "GetMateStatus": wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING, may_book=groups),
-            "GetMember": wire.GetMemberResponse(
-                lookup=wire.MATE_LOOKUP_FOUND, member=wire.JobRef(domain=name, job_id=MATE)
-            ),
+            "GetMember": wire.GetMemberResponse(lookup=found, member=mate),
             "CompareClocks": wire.CompareClocksResponse(takes_groups=True),
             "TryStartMate": wire.TryStartMateResponse(started=True),
             "StartJob": wire.StartJobResponse(started=True),
@@ -83,21 +76,17 @@ class ScriptedPeer:
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         handlers = {
-            name: grpc.unary_unary_rpc_method_handler(self._answerer(name), request.FromString, _serialized)
+            name: grpc.unary_unary_rpc_method_handler(self._answerer(name), request.FromString)
             for name, request in self._requests.items()
         }
         return grpc.method_handlers_generic_handler("cosched.v1.CoschedulingService", handlers)
 
-    def _answerer(self, name: str) -> Callable[[Message, grpc.ServicerContext], Message]:
-        def answer(message: Message, context: grpc.ServicerContext) -> Message:
+    def _answerer(self, name: str) -> Callable[[Message, grpc.ServicerContext], bytes]:
+        def answer(message: Message, context: grpc.ServicerContext) -> bytes:
             self.asked.append((name, message))
             if (happen := self.happens.pop(name, None)) is not None:
                 happen(context)
             told = self.answers[name]
-            return told(message) if callable(told) else told
+            return (told(message) if callable(told) else told).SerializeToString()
 
         return answer
-
-
-def _serialized(message: Message) -> bytes:
-    return message.SerializeToString()

@@ -26,7 +26,7 @@ if __name__ == "__main__":
     os.fdatasync = lambda descriptor: count(path, descriptor)
     from cosched.service.store import durability
 
-    durability.NEWS_WAIT = 86400.0  # type: ignore[misc]
+    durability.NEWS_WAIT = 86400.0
     from cosched.cli.main import main
 
     sys.argv[0] = "cosched"

@@ -66,7 +66,7 @@ def leave_out() -> None:
         act()
         wait(self, commit, lambda: None, hurry=False)
 
-    Durability.when_durable = when_durable  # type: ignore[method-assign]
+    Durability.when_durable = when_durable
 
 
 if __name__ == "__main__":

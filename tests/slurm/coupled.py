@@ -15,7 +15,7 @@ sleep {seconds}
 """
 
 
-class Coupled(CoupledWork[Domain]):
+class Coupled(CoupledWork):
     """A coupled laboratory that is up, as tests use it; `script` notes a job's id, `name` and begin in `notes`."""
 
     def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
