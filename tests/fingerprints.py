@@ -100,10 +100,12 @@ def _run(cosched: str, folder: Path, *arguments: str) -> None:
 def fingerprint(file: Path) -> str:
     """SHA-256 of what the file says of schedules and figures."""
     if file.suffix == ".parquet":
-        return _digest(pl.read_parquet(file).write_csv().encode())
-    if file.suffix == ".json":
-        return _digest(json.dumps(_lasting(json.loads(file.read_text())), sort_keys=True).encode())
-    return _digest(file.read_bytes())
+        data = pl.read_parquet(file).write_csv().encode()
+    elif file.suffix == ".json":
+        data = json.dumps(_lasting(json.loads(file.read_text())), sort_keys=True).encode()
+    else:
+        data = file.read_bytes()
+    return hashlib.sha256(data).hexdigest()
 
 
 def _lasting(value: object) -> object:
@@ -112,10 +114,6 @@ def _lasting(value: object) -> object:
         kept = {key: part for key, part in value.items() if key not in ("timing", "command", "version")}
         return {key: _lasting(part) for key, part in kept.items()}
     return [_lasting(part) for part in value] if isinstance(value, list) else value
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def main() -> None:
