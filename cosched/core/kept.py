@@ -129,8 +129,11 @@ def _of_union(kinds: list[Any]) -> Form:
     if Fraction in kinds:
         return Form(str, Fraction)
     if all(hasattr(kind, "_fields") for kind in kinds) and len(kinds) > 1:
-        forms = {kind.__name__: _of_tuple(kind) for kind in kinds}
-        return Form(partial(_write_named, forms), partial(_read_named, forms))
+        ways = {kind.__name__: _of_tuple(kind) for kind in kinds}
+        return Form(
+            lambda value: [type(value).__name__, *ways[type(value).__name__][0](value)],
+            lambda plain: ways[plain[0]][1](plain[1:]),
+        )
     [form, *others] = map(_form, kinds)
     assert all(other == form for other in others), kinds
     return form
@@ -142,17 +145,17 @@ def _of_class(kind: type) -> Form:
     if is_dataclass(kind):
         return Form(to_plain, partial(from_plain, kind))
     if hasattr(kind, "_fields"):
-        return _of_tuple(kind)
+        return Form(*_of_tuple(kind))
     assert kind in (int, float, str, bool), kind
     return AS_IT_IS
 
 
-def _of_tuple(kind: Any) -> Form:
-    """Return how a NamedTuple is written."""
+def _of_tuple(kind: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return how a NamedTuple is written, and read again."""
     hints = get_type_hints(kind, include_extras=True)
     forms = [_form(hints[name]) for name in kind._fields]
     writes, reads = [form.write for form in forms], [form.read for form in forms]
-    return Form(partial(_each, writes), lambda plain: kind(*_each(reads, plain)))
+    return partial(_each, writes), lambda plain: kind(*_each(reads, plain))
 
 
 def _of_many(hint: Any) -> Form:
@@ -176,17 +179,3 @@ def _each(converts: list[Callable[[Any], Any] | None], values: Any) -> list[Any]
 
 def _of_each(convert: Callable[[Any], Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(values, _each([convert] * len(values), values.values()), strict=True))
-
-
-def _write_named(forms: Mapping[str, Form], value: Any) -> list[Any]:
-    name = type(value).__name__
-    write = forms[name].write
-    assert write is not None
-    return [name, *write(value)]
-
-
-def _read_named(forms: Mapping[str, Form], plain: list[Any]) -> Any:
-    name, *values = plain
-    read = forms[name].read
-    assert read is not None
-    return read(values)

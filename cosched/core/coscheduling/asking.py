@@ -25,6 +25,7 @@ from cosched.core.events import (
     Drained,
     GraceOver,
     PatienceOver,
+    PeerAway,
     PeerDrains,
     PeerLeaves,
     Resumed,
@@ -143,6 +144,10 @@ class Asking:
         """Take up what was known of a peer before a restart. Its grace ends when it would have ended."""
         self.peers.known[peer] = presence
         return self._await(peer)
+
+    def peer_away(self, event: PeerAway, now: int) -> list[Effect]:
+        """The peer does not answer when asked whether it is well."""
+        return self.missed(event.peer, now)
 
     def peer_leaves(self, event: PeerLeaves, now: int) -> list[Effect]:
         """The peer stops."""

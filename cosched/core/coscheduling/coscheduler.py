@@ -330,7 +330,7 @@ class Coscheduler:
             events.Asked: self._asked,
             events.Submitted: self.links.submitted,
             events.PeerThere: self._peer_there,
-            events.PeerAway: lambda event, now: asking.missed(event.peer, now),
+            events.PeerAway: asking.peer_away,
             events.PeerLeaves: asking.peer_leaves,
             events.PeerDrains: asking.peer_drains,
             events.GraceOver: asking.grace_over,

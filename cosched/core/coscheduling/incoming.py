@@ -81,7 +81,7 @@ class Incoming:
         return {
             GetMateJobId: self._asked_who,
             GetMember: self._asked_who,
-            GetMateStatus: lambda peer, request, _: [Answer(peer, request, self.mate_status(peer, request))],
+            GetMateStatus: self._asked_how,
             TryStartMate: self._asked_to_change,
             StartJob: self._asked_to_change,
             ProposeGroupStart: self.promises.propose,
@@ -169,6 +169,9 @@ class Incoming:
         job.hinted = True
         taken = self.gathering.replaced(job, peer, before)
         return [*taken, Answer(peer, request, answer), *self.hearing.ask(job, now)]
+
+    def _asked_how(self, peer: Domain, request: GetMateStatus, now: int) -> list[Effect]:  # noqa: ARG002
+        return [Answer(peer, request, self.mate_status(peer, request))]
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""

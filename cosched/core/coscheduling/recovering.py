@@ -55,9 +55,8 @@ class Recovering:
             return effects
         effects += self._recover_start(job, now)
         if job.group.lost:
-            effects.append(
-                SetTimer(job.id, Timer.SUCCESSOR, max(now, max(lost.until for lost in job.group.lost.values())))
-            )
+            until = max(lost.until for lost in job.group.lost.values())
+            effects.append(SetTimer(job.id, Timer.SUCCESSOR, max(now, until)))
         effects += self.following.recover(job, now)
         return effects + self._ask_after_hint(job, now) if job.hinted else effects
 

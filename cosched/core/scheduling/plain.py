@@ -16,17 +16,14 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.open_iteration import OpenIteration
-from cosched.core.scheduling.plain_job import HOLDING as HOLDING
-from cosched.core.scheduling.plain_job import QUEUED as QUEUED
-from cosched.core.scheduling.plain_job import READY as READY
-from cosched.core.scheduling.plain_job import RUNNING as RUNNING
-from cosched.core.scheduling.plain_job import PlainJob as PlainJob
-from cosched.core.scheduling.plain_job import PlainJobs
+from cosched.core.scheduling.plain_job import HOLDING, QUEUED, READY, RUNNING, PlainJob, PlainJobs
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.scheduling.slots import MOVES, SLOT, Slots, forget_slot
 from cosched.core.scheduling.starts import RecentStarts
-from cosched.core.scheduling.turns import Turns as Turns
+from cosched.core.scheduling.turns import Turns
 from cosched.core.story import Why
+
+__all__ = ["HOLDING", "QUEUED", "READY", "RUNNING", "PlainJob", "PlainScheduler", "Turns"]
 
 
 class PlainScheduler(SchedulerBase):

@@ -184,12 +184,11 @@ class Cluster:
 
     def occupants(self) -> list[int]:
         """Rows of the jobs that have nodes, holding ones first, then the latest started."""
-        first, count = int(self._record["first"]), int(self._record["jobs"])
-        jobs = self.tables.jobs[first : first + count]
+        jobs = self.tables.jobs[self.first : self.first + int(self._record["jobs"])]
         busy = (jobs["state"] == JobState.RUNNING) | (jobs["state"] == JobState.HOLDING)
         rows = busy.nonzero()[0]
         running_since = np.where(jobs["state"][rows] == JobState.HOLDING, NEVER, jobs["start"][rows])
-        return [first + int(rows[i]) for i in np.lexsort((-rows, -running_since))]
+        return [self.first + int(rows[i]) for i in np.lexsort((-rows, -running_since))]
 
     def lose(self, row: int, now: int) -> JobState:
         """The job's nodes are gone: a holding job is queued again, a running one has failed; its new state."""

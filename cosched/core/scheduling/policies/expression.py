@@ -132,10 +132,8 @@ class _Parser:
             self.emit(op.CONSTANT, float(token))
         else:
             self.at -= 1
-            raise ValueError(
-                f"{self.text!r}: a number, {', '.join(VARIABLES)}, or {', '.join(FUNCTIONS)}(...) expected "
-                f"{self._place()}"
-            )
+            wanted = f"a number, {', '.join(VARIABLES)}, or {', '.join(FUNCTIONS)}(...)"
+            raise ValueError(f"{self.text!r}: {wanted} expected {self._place()}")
 
     def call(self, name: str, depth: int) -> None:
         operation, arguments = FUNCTIONS[name]

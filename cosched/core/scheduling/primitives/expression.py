@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cosched.core.scheduling.primitives.calling import call
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
 from cosched.core.scheduling.primitives.codes import (
     ABSOLUTE,
     ADD,
@@ -28,6 +31,18 @@ from cosched.core.scheduling.primitives.codes import (
 from cosched.core.scheduling.primitives.compiled import kernel
 
 OPERATIONS, CONSTANTS, STACK = range(3)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call(_: Any, address: Any, one: Any, two: Any, three: Any) -> Any:  # noqa: ARG001  (numba goes by the names)
+    """Return what the function of C at this address returns for three doubles, a double."""
+
+    def code(_: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        double = ir.DoubleType()
+        function = ir.FunctionType(double, [double] * 3).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], function), arguments[1:])
+
+    return types.float64(types.int64, types.float64, types.float64, types.float64), code
 
 
 @kernel

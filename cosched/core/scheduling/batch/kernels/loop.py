@@ -49,7 +49,7 @@ def advance(tab: Tables, timer: int, until: int) -> tuple[int, int, int, int]:
             enter(tab, instant, COMPLETE)
         why = _go_on(tab, timer)
         if why != DONE:
-            return _at(tab, why)
+            return why, tab.clock[NOW], tab.clock[AT_DOMAIN], tab.clock[AT_ROW]
 
 
 @kernel
@@ -73,11 +73,6 @@ def _go_on(tab: Tables, timer: int) -> int:
         return MEETS if clock[AT_ROW] == NONE else JOB_READY
     enter(tab, now, NEXT_INSTANT)
     return DONE
-
-
-@kernel
-def _at(tab: Tables, why: int) -> tuple[int, int, int, int]:
-    return why, tab.clock[NOW], tab.clock[AT_DOMAIN], tab.clock[AT_ROW]
 
 
 @kernel
