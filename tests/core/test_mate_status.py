@@ -33,18 +33,7 @@ def test_running_and_ended(a, status):
     assert detail(effects, "started")["gap_s"] == 30
 
 
-def test_every_status_is_in_the_table():
-    for status in Status:
-        assert DomainA().run_job(status)
-
-
 # What a domain says of k
-
-
-def test_a_queued_job_is_queuing(a):
-    a.submit()
-    a.asked_id()
-    assert a.asked_status() == MateStatus(Status.QUEUING, 0, None)
 
 
 def test_a_ready_job_counts_as_holding(a):

@@ -66,9 +66,7 @@ class Domains:
     def __init__(self) -> None:
         self.known: list[Known] = []
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._taken: dict[tuple[int, Step, int], Outcome] = {}
-        self._later: dict[tuple[int, int], int] = {}
-        self._again: dict[tuple[int, tuple[JobId, ...]], Outcome] = {}
+        self.take, self.later, self.start_again = cache(self._take), cache(self._later), cache(self._start_again)
 
     def add(self, domain: LocalDomain) -> int:
         """The number of this domain."""
@@ -86,35 +84,26 @@ class Domains:
         domain.now = known.now
         return domain
 
-    def take(self, number: int, step: Step, seconds: int = 0) -> Outcome:
+    def _take(self, number: int, step: Step, seconds: int) -> Outcome:
         """What comes of one step of a domain, so many seconds later."""
-        outcome = self._taken.get((number, step, seconds))
-        if outcome is None:
-            domain = self._load(number)
-            domain.now += seconds
-            left = domain.take(moved_step(step, domain.now - START))
-            outcome = self._taken[number, step, seconds] = self.add(domain), _leaving(domain, left)
-        return outcome
+        domain = self._load(number)
+        domain.now += seconds
+        left = domain.take(moved_step(step, domain.now - START))
+        return self.add(domain), _leaving(domain, left)
 
-    def later(self, number: int, seconds: int) -> int:
+    def _later(self, number: int, seconds: int) -> int:
         """The domain after so much time, in which nothing happens to it."""
         if not seconds:
             return number
-        after = self._later.get((number, seconds))
-        if after is None:
-            domain = self._load(number)
-            domain.now += seconds
-            after = self._later[number, seconds] = self.add(domain)
-        return after
+        domain = self._load(number)
+        domain.now += seconds
+        return self.add(domain)
 
-    def start_again(self, number: int, unlaunched: tuple[JobId, ...] = ()) -> Outcome:
+    def _start_again(self, number: int, unlaunched: tuple[JobId, ...]) -> Outcome:
         """The domain after it was killed, and has started again."""
-        outcome = self._again.get((number, unlaunched))
-        if outcome is None:
-            domain = self._load(number)
-            left = domain.start_again(list(unlaunched))
-            outcome = self._again[number, unlaunched] = self.add(domain), _leaving(domain, left)
-        return outcome
+        domain = self._load(number)
+        left = domain.start_again(list(unlaunched))
+        return self.add(domain), _leaving(domain, left)
 
 
 def _known(domain: LocalDomain, text: str) -> Known:

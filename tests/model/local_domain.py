@@ -156,7 +156,9 @@ class LocalDomain:
 
     def take(self, step: Step) -> list[Change]:
         """One turn: a step, and the scheduling that follows. What leaves the domain after that, in order."""
-        changes = self._change(step)
+        return self._end_turn(self._change(step))
+
+    def _end_turn(self, changes: list[Change]) -> list[Change]:
         changes += self.policy.schedule(self.now)
         self.core.ledger.changed.clear()
         left = [change for change in changes if self._leaves(change)]
@@ -264,12 +266,7 @@ class LocalDomain:
         self.machine = type(machine)(NODES)
         self.machine.jobs, self.machine.free = machine.jobs, machine.free
         self.policy = PolicyDomain(self.core, self.machine, timers=AnyOrder(self.timers))
-        changes = [change for job in list(old.jobs.values()) for change in self._take_up(job)]
-        changes += self.policy.schedule(self.now)
-        left = [change for change in changes if self._leaves(change)]
-        self._look_later()
-        self._check()
-        return left
+        return self._end_turn([change for job in list(old.jobs.values()) for change in self._take_up(job)])
 
     def _take_up(self, job: PairedJob) -> list[Change]:
         changes = self.policy.follow(self.core.recover(job, self.now, self.now), self.now)

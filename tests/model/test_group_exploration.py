@@ -72,9 +72,7 @@ def ways(state: State) -> Iterator[State]:
             offered = _after(state, "feed", name, OFFERED)
             yield offered._replace(offers=state.offers | {name: state.offers[name] - 1})
     if state.faults:
-        faults = [("lose", at) for at in range(len(world.pending))] + [
-            ("double", at) for at in range(len(world.pending))
-        ]
+        faults = [(what, at) for what in ("lose", "double") for at in range(len(world.pending))]
         for what, at in [*faults, *(("crash", name) for name in world.cores)]:
             yield _after(state, what, at)._replace(faults=state.faults - 1)
 
