@@ -66,10 +66,7 @@ class BatchReports:
         return None if tried is None or isinstance(tried, TryReady) else tried.start_at
 
     def tried(self, job: JobId, offer: int, at: float | None, now: int) -> list[Change]:
-        """The batch system offers a job that is tried, by this number, or does not for now (0).
-
-        `at`: the agreed instant at which it starts.
-        """
+        """The batch system offers a job that is tried, by this number (0: not now). It starts at the instant `at`."""
         tried = self._scheduler.trying.pop(job, None)
         state = self._state(job)
         if tried is None:  # that try was given up

@@ -79,10 +79,7 @@ class Quoted(JobEvent):
 
 @message
 class Booked(JobEvent):
-    """The outcome of the effect Book: what the job has at the slot `at`; None: it has not got that slot.
-
-    `generation` is that of the effect.
-    """
+    """The outcome of the effect Book of that `generation`: what the job has at the slot `at`; None: not that slot."""
 
     at: int
     generation: int

@@ -81,10 +81,7 @@ Table = dict[tuple[JobState, type], Transition]
 
 
 class Coscheduler:
-    """Coscheduling in the policy domain `domain` of `nodes` nodes.
-
-    `owners`, `adopting`, `held_back`: see Names. The rest: see Ledger.
-    """
+    """Coscheduling in one policy domain. `owners`, `adopting`, `held_back`: see Names; the rest: see Ledger."""
 
     def __init__(
         self,
@@ -284,10 +281,7 @@ class Coscheduler:
         self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
 
     def _transitions(self) -> Table:
-        """(state of a job, kind of event) -> what happens.
-
-        Late answers and stale timers are ignored; anything else that is not here is illegal.
-        """
+        """(state of a job, kind of event) -> what happens. What is late is ignored; what has no row here is illegal."""
         allocations, gathering, agreeing, promises = self.allocations, self.gathering, self.agreeing, self.promises
         return {
             **_rows(self.links.linked, events.Linked, *WAITING),

@@ -81,10 +81,8 @@ class MatelessJobs:
             return (id,)
         name, of_group = _name(request), isinstance(request, GetMember)
         task = array_of(name)
-        return [
-            *self._by_name.get((owner, name, of_group), ()),
-            *(self._by_name.get((owner, task[0], of_group), ()) if task else ()),
-        ]
+        names = [name] if task is None else [name, task[0]]
+        return [job for each in names for job in self._by_name.get((owner, each, of_group), ())]
 
 
 def _name(request: Lookup) -> str:

@@ -340,10 +340,7 @@ class Names:
         return self.joins(job, peer, request)
 
     def _adopted(self, peer: Domain, request: GetMember) -> PairedJob | MateProblem:
-        """Return the job that the caller names by its id, a member from now on if it names nobody and may be adopted.
-
-        Else why it cannot be.
-        """
+        """Return the job that the caller names by its id and adopts, a member from now on; else why it cannot be."""
         job = self.ledger.jobs.get(request.member or "")
         if job is None or not self.is_for(peer, request, job):
             return MateProblem.UNKNOWN

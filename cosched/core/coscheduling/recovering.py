@@ -34,10 +34,7 @@ class Recovering:
     hearing: Hearing
 
     def recover(self, job: PairedJob, since: int, now: int) -> list[Effect]:
-        """Take up a job as it was recorded, submitted at `since`: its timers are set, its question is asked again.
-
-        Holds keep their release times.
-        """
+        """Take up a job as recorded, submitted at `since`: set timers, ask again; holds keep their release times."""
         self.ledger.now = now
         self.names.restore(job)
         effects = self.telling.recover(job)

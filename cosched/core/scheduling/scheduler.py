@@ -146,10 +146,7 @@ class ElasticScheduler(Scheduler, Protocol):
     """
 
     def take_events(self) -> Sequence[SizeChanged | Requeued | NodesLost | Gathered]:
-        """What it has done to running jobs since the last time, in order, and which holds it has ended (NodesLost).
-
-        Starts are not among it.
-        """
+        """What it has done to running jobs since the last time, in order, and holds it ended (NodesLost); no starts."""
 
 
 @runtime_checkable

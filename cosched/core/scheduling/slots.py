@@ -78,10 +78,7 @@ def forget_slot(job: PlainJob) -> None:
 
 
 class Slots:
-    """Which jobs have slots, and where a slot fits: by counted nodes, beside what runs and what is booked.
-
-    Where slots are off nothing is booked.
-    """
+    """Which jobs have slots, and where one fits: by counted nodes, beside what runs and is booked; none if off."""
 
     def __init__(self, scheduler: Holder) -> None:
         self._scheduler = scheduler

@@ -108,23 +108,12 @@ class Agreeing:
     ) -> list[Effect]:
         """Ask all others when they could start, each from its instant on."""
         group, id, patience = membership(job), self.ledger.request_id(job), lease(self.ledger)
-        before = 0 if group.by_slots_only else job.slot or 0
+        before, instant = (0, agreement.instant) if group.by_slots_only else (job.slot or 0, None)
+        asked = ProposeGroupStart(id, "", job.id, 0, patience, only_before=before, book=book, slot=group.slot)
+        asked = asked._replace(without=group.without, instant=instant)
         agreement.told = {}
         agreement.requests = {
-            peer: ProposeGroupStart(
-                id,
-                group.jobs[peer],
-                job.id,
-                0,
-                patience,
-                not_before=at[peer],
-                only_before=before,
-                book=book,
-                slot=group.slot,
-                without=group.without,
-                instant=agreement.instant if group.by_slots_only else None,
-            )
-            for peer in group.partners
+            peer: asked._replace(job=group.jobs[peer], not_before=at[peer]) for peer in group.partners
         }
         return [Call(peer, job.id, request) for peer, request in agreement.requests.items()]
 
@@ -209,11 +198,9 @@ class Agreeing:
     def keep(self, job: PairedJob) -> list[Effect]:
         """Tell all others that their slots are kept, since all have booked one."""
         group = membership(job)
-        group.keeping = {
-            peer: SettleGroupStart(group.slot, group.jobs[peer], job.id, start=False, keep=True)
-            for peer in group.partners
-        }
-        return [Call(peer, job.id, kept) for peer, kept in group.keeping.items()]
+        kept = SettleGroupStart(group.slot, "", job.id, start=False, keep=True)
+        group.keeping = {peer: kept._replace(job=group.jobs[peer]) for peer in group.partners}
+        return [Call(peer, job.id, request) for peer, request in group.keeping.items()]
 
     def kept(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
         """Whether another member still has the slot."""

@@ -33,7 +33,6 @@ def parse_ordering(text: str) -> Ordering:
     if text in NAMED:
         return Ordering(NAMED[text])
     if text.isidentifier() and text not in ("wait", "requested", "nodes"):
-        raise ValueError(
-            f"no policy {text!r}: it is one of {', '.join(NAMED)}, or an expression of wait, requested, nodes"
-        )
+        known = ", ".join(NAMED)
+        raise ValueError(f"no policy {text!r}: it is one of {known}, or an expression of wait, requested, nodes")
     return Ordering(codes.EXPRESSION, compile_expression(text))
