@@ -13,7 +13,7 @@ from cosched.core.protocol import FOREVER, Failure, JobId, MutatingReply, Reply,
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
-from cosched.service.manager.runner import Runner, over
+from cosched.service.manager.runner import Runner
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.instants import Instants
 from cosched.service.peers.peers import CallError, PeerClients
@@ -22,6 +22,7 @@ from cosched.service.store import EventRecord
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
+from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
 SPREAD = 0.5  # seconds over which actions are spread that two domains would else do at the same moment
@@ -170,8 +171,9 @@ class ServiceOutside:
 
     def happened(self, events: Sequence[EventRecord]) -> None:
         self._watchers.tell(events)
-        for job in over(events):
-            self.tasks.run(self._runner.forget(job))
+        for event in events:
+            if event.kind == EVENT_KIND_ENDED:
+                self.tasks.run(self._runner.forget(str(event.job)))
 
     def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
         if self._durability is None:

@@ -36,7 +36,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.ending import ended_by, watch_scheduler
-from cosched.service.gauges import Gauges
+from cosched.service.gauges import measure
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import ServiceParts, kind_of
 from cosched.service.manager.launches import Launches, no_variables
@@ -327,7 +327,7 @@ class Service:
         await self._listeners.serve(served)
         self.timers.every("health", 1.0, self._follow_health)
         if self.configuration.domain.http is not None or self.configuration.page is not None:
-            Gauges(self.configuration, self.domain, self.views, self.peers).measure()
+            measure(self.configuration, self.domain, self.views, self.peers)
         await self._listeners.open_http(stack, served)
 
     def _served(self) -> Served:

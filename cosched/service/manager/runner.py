@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol, TypeVar
 
 from cosched.core.job import JobState
@@ -11,9 +11,7 @@ from cosched.core.protocol import EndedBy, JobId
 from cosched.service.domain.changes import Cancel, Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.cancelling import Cancellations
-from cosched.service.store import EventRecord
 from cosched.service.tasks import Tasks
-from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 from cosched_adapters.loading import ResourceManager
 from cosched_adapters.manager import End, Ended, ManagerError, UnknownJobError
 from cosched_adapters.slices import Slices
@@ -118,11 +116,6 @@ def _explained(end: Ended) -> str:
     if end.how is End.EXITED and end.exit_code:
         return f"exit code {end.exit_code}"
     return ""
-
-
-def over(events: Sequence[EventRecord]) -> list[JobId]:
-    """Return the jobs that have ended by these events."""
-    return [str(event.job) for event in events if event.kind == EVENT_KIND_ENDED]
 
 
 async def forget(manager: ResourceManager, job: JobId) -> None:
