@@ -39,7 +39,7 @@ from cosched.service.ending import ended_by, watch_scheduler
 from cosched.service.gauges import measure
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import ServiceParts, kind_of
-from cosched.service.manager.launches import Launches, no_variables
+from cosched.service.manager.launches import Launches
 from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
@@ -226,7 +226,7 @@ class Service:
         coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")
         parts = ServiceParts(
             self.domain, self.announcer, self._agreed, coupled, tasks, configuration.job_environment(),
-            ResizeRules.of(configuration), self._choosing.variables if self._choosing else no_variables,
+            ResizeRules.of(configuration), self._choosing.variables if self._choosing else None,
         )  # fmt: skip
         self.runner, self.queue = kind.connect(parts)
         outside = replay.outside if replay else ServiceOutside

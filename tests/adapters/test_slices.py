@@ -224,7 +224,7 @@ class Restarted:
     """A domain with these jobs on record, and in which turn of the others it hears of each."""
 
     def __init__(self, jobs: Sequence[str], state: JobState) -> None:
-        known = {"state": state, "preempted_at": None, "is_launched": True, "mate": named_mate("x")}
+        known = {"state": state, "preempted_at": None, "is_launched": True, "named": named_mate("x")}
         self.jobs = {job: SimpleNamespace(**known) for job in jobs}
         self.turns: list[int] = []
         self.heard: list[tuple[str, int]] = []

@@ -62,7 +62,7 @@ def test_what_is_known_is_on_record(site, store):
     site.submit(1)
     site.hold(1)
     kept = store.job(1)
-    assert (kept.state, kept.mate, kept.job.generation) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
+    assert (kept.state, kept.named, kept.job.generation) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
 
 
 def test_the_account_and_the_queue_of_a_job_are_those_of_its_last_offer(site, store):

@@ -32,7 +32,7 @@ def listing(*active: JobRecord, ended: Any = (), places: Any = (), starts: Any =
     plan = AsyncMock(return_value=Plan(places=dict(places), starts=dict(starts)))
     described: Any = SimpleNamespace(
         domain=SimpleNamespace(jobs={str(job.id): job for job in active}),
-        reads=SimpleNamespace(ended_since=AsyncMock(return_value=list(ended))),
+        reads=SimpleNamespace(read=AsyncMock(return_value=list(ended))),
         clock=SimpleNamespace(now=lambda: INSTANT),
         explaining=SimpleNamespace(recent=plan),
     )

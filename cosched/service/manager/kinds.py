@@ -14,7 +14,7 @@ from cosched.core.scheduling.scheduler import StopsLater
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
-from cosched.service.manager.launches import SERVER, Launches, Tell, no_variables
+from cosched.service.manager.launches import SERVER, Launches, Tell
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import BatchQueue, Queue
@@ -43,7 +43,7 @@ class ServiceParts(NamedTuple):
     tasks: Tasks  # see Runner
     finding: Mapping[str, str]  # variables by which jobs find their mates
     resize_rules: ResizeRules
-    tell: Tell = no_variables  # see Launches
+    tell: Tell | None = None  # see Launches
 
 
 class Kind(NamedTuple):

@@ -41,11 +41,6 @@ _LOG = logging.getLogger(__name__)
 Tell = Callable[[JobRecord], Mapping[str, str]]  # variables for a job's tasks; ManagerError: it cannot run
 
 
-def no_variables(_: JobRecord) -> Mapping[str, str]:
-    """Tell nothing."""
-    return {}
-
-
 def spec_of(
     record: JobRecord,
     script: JobScript,
@@ -102,7 +97,7 @@ class Launches(Work[LauncherOrder, Report]):
         tasks: Tasks,
         finding: Mapping[str, str] = MappingProxyType({}),
         resizes: Resizes | None = None,
-        tell: Tell = no_variables,
+        tell: Tell | None = None,
     ) -> None:
         """`resizes`: of a manager whose running jobs get and lose nodes. `tell`: variables for each job."""
         self._finding = finding
@@ -268,7 +263,7 @@ class Launches(Work[LauncherOrder, Report]):
                 return
 
     async def _launch_now(self, record: JobRecord, script: JobScript) -> None:
-        spec = spec_of(record, script, self._finding, self._tell(record))
+        spec = spec_of(record, script, self._finding, {} if self._tell is None else self._tell(record))
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)
