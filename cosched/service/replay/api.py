@@ -8,10 +8,9 @@ from typing import Any
 import grpc
 
 from cosched.core.job import JobState
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.replay.pace import ALL, Lockstep
 from cosched.service.store import JobRecord
-from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import FieldError
 from cosched.v1 import replay_pb2 as wire
@@ -21,13 +20,8 @@ from cosched.v1.replay_pb2_grpc import ReplayServiceServicer
 PAGE = 1000
 
 
-class ReplayApi(ReplayServiceServicer):
+class ReplayApi(ApiFor[Lockstep], ReplayServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, lockstep: Lockstep, identify: Identify) -> None:
-        self._lockstep = lockstep
-        self.domain = lockstep.domain
-        self._identify = identify
 
     @answered
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
@@ -39,19 +33,19 @@ class ReplayApi(ReplayServiceServicer):
             raise FieldError("phases", "are not in their order, each once, or NEWS by itself")
         if request.until and {*phases, wire.PHASE_SLOTS} != set(ALL):
             raise FieldError("until", "is given, but not all phases are")
-        return await self._lockstep.advance(phases, request.until)
+        return await self._serving.advance(phases, request.until)
 
     @answered
     async def ChangeJob(self, request: wire.ChangeJobRequest, context: Context) -> wire.ChangeJobResponse:
         self._check_caller(context)
         self._check_instant(request.instant)
-        return wire.ChangeJobResponse(done=await self._lockstep.change(request.change, request.number, request.by))
+        return wire.ChangeJobResponse(done=await self._serving.change(request.change, request.number, request.by))
 
     @answered
     async def ChangeDomain(self, request: wire.ChangeDomainRequest, context: Context) -> wire.ChangeDomainResponse:
         self._check_caller(context)
         self._check_instant(request.instant)
-        await self._lockstep.change_domain(request)
+        await self._serving.change_domain(request)
         return wire.ChangeDomainResponse()
 
     async def GetResults(
@@ -68,10 +62,10 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(self._result, page), releases=releases)
             last = page[-1].id
-        events = self._lockstep.events
+        events = self._serving.manager.events
         for first in range(0, len(events), PAGE):
             yield wire.GetResultsResponse(events=events[first : first + PAGE], releases=releases)
-        had = self._lockstep.allocations() or ()
+        had = self._serving.allocations() or ()
         for first in range(0, len(had), PAGE):
             page_of = map(_allocation, had[first : first + PAGE])
             yield wire.GetResultsResponse(allocations=page_of, releases=releases)
@@ -83,8 +77,8 @@ class ReplayApi(ReplayServiceServicer):
             number=job.id,
             state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
             ready=job.job.ready_at,
-            start=self._lockstep.first_start(job.id),
-            last_start=self._lockstep.last_start(job.id),
+            start=self._serving.manager.first_starts.get(str(job.id)),
+            last_start=self._serving.manager.restarts.get(str(job.id)),
             end=job.ended_at,
             holds=job.job.holds,
             yields=job.job.yields,

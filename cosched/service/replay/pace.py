@@ -55,7 +55,7 @@ class Lockstep:
     """One domain at a conductor's pace, phase by phase (scheduling.md, Time and order)."""
 
     domain: LiveDomain
-    _manager: PlayingLauncher
+    manager: PlayingLauncher
     _time: SharedTime
     _outside: PacedOutside
     _calls: CallNotes
@@ -85,7 +85,7 @@ class Lockstep:
             await self._go_through(ALL)
         changed, self._outside.changed = sorted(self._outside.changed), set()
         return wire.AdvanceResponse(
-            next_completion=self._manager.next_end,
+            next_completion=self.manager.next_end,
             next_timer=self._next_timer,
             next_submission=self._submissions.next,
             changed_domains=changed,
@@ -114,20 +114,7 @@ class Lockstep:
     def allocations(self) -> list[tuple[Any, ...]] | None:
         """Return what jobs had until now, see PlayingLauncher; None if each had the same from its start to its end."""
         allocates = self.domain.scheduler.capabilities.allocates
-        return self._manager.allocations(by_time=not allocates) if allocates or self._manager.requeues else None
-
-    @property
-    def events(self) -> Sequence[str]:
-        """What has happened, see PlayingLauncher."""
-        return self._manager.events
-
-    def first_start(self, job: int) -> int | None:
-        """Return when a job started, the first time if it was queued again."""
-        return self._manager.first_starts.get(str(job))
-
-    def last_start(self, job: int) -> int | None:
-        """Return when a job started last that was queued again, but not by preemption."""
-        return self._manager.restarts.get(str(job))
+        return self.manager.allocations(by_time=not allocates) if allocates or self.manager.requeues else None
 
     @property
     def _is_alone(self) -> bool:
@@ -142,7 +129,7 @@ class Lockstep:
 
     @property
     def _next(self) -> int:
-        instants = (self._manager.next_end, self._next_timer, self._submissions.next)
+        instants = (self.manager.next_end, self._next_timer, self._submissions.next)
         return min(instant for instant in instants if instant is not None)
 
     async def _go_through(self, phases: Sequence[int]) -> None:
@@ -189,7 +176,7 @@ class Lockstep:
         with self.domain.turns.take() as changes:
             if wire.PHASE_COMPLETIONS in phases:
                 self._time.begin(Step.COMPLETIONS)
-                for job in self._manager.ended(now):
+                for job in self.manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
             if wire.PHASE_SUBMISSIONS in phases:
                 self._time.begin(Step.SUBMISSIONS)
