@@ -18,9 +18,7 @@ from cosched.core.scheduling.starts import Starts
 
 JOB_STATES = ("queued", "ready", "holding", "running")
 NODE_STATES = ("idle", "busy", "held", "down", "unknown")
-STARTS = ("paired", "alone", "unpaired")
 SLOTS = ("set", "moved", "started", "early")
-PAIR_STARTS = ("agreed", "at_once")
 
 MAX_OWNERS = 20
 OTHER_OWNERS = "others"
@@ -56,13 +54,13 @@ class Metrics:
         nodes = self._gauge("cosched_nodes", "Nodes, by state.", "state")
         self.nodes = {state: nodes.labels(state) for state in NODE_STATES}
         starts = self._counter("cosched_starts", "Jobs started: with their mate, without it, or that had none.", "kind")
-        self.starts = {kind: starts.labels(kind) for kind in STARTS}
+        self.starts = {kind: starts.labels(kind) for kind in ("paired", "alone", "unpaired")}
         pair_starts = self._counter(
             "cosched_pair_starts",
             "Mates that a peer has started for a job here: at an agreed instant, or at once.",
             "kind",
         )
-        self.pair_starts = {kind: pair_starts.labels(kind) for kind in PAIR_STARTS}
+        self.pair_starts = {kind: pair_starts.labels(kind) for kind in ("agreed", "at_once")}
         self.starts_before_turn = self._counter(
             "cosched_starts_before_turn", "Jobs started before their turn, since their mates had asked for them."
         )

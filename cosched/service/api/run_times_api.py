@@ -130,9 +130,8 @@ def checked_runs(learned: Iterable[run_times_pb2.LearnedRuns]) -> dict[Origin, R
         field = f"runs[{number}]"
         if number == MOST:
             raise FieldError("runs", f"are more than {MOST:,}")
-        names = (told.job_class, told.resource, told.user, told.queue)
-        fields = ("job_class", "resource", "user", "queue")
-        origin = Origin(*(check_text(f"{field}.{of}", name, MAX_NAME) for of, name in zip(fields, names, strict=True)))
+        names = ("job_class", "resource", "user", "queue")
+        origin = Origin(*(check_text(f"{field}.{name}", getattr(told, name), MAX_NAME) for name in names))
         if origin in checked:
             raise FieldError(field, f"has the same origin as {[*checked].index(origin)}")
         checked[origin] = _checked_sums(field, told)

@@ -33,11 +33,7 @@ from cosched.service.wire.terms import write_terms
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched_adapters.batch_system import NodeState
 
-SCHEMES = {
-    Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
-    Scheme.YIELD: cluster_pb2.SCHEME_YIELD,
-    Scheme.OFF: cluster_pb2.SCHEME_OFF,
-}
+SCHEMES = {scheme: cluster_pb2.Scheme.Value(f"SCHEME_{scheme.name}") for scheme in Scheme}
 
 
 class Views:

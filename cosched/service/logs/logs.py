@@ -19,8 +19,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from cosched.service.logs.log_fields import bounded, printable, without_secrets
 
-CHATTY = ("apscheduler", "asyncio", "grpc", "numba")
-"""Libraries that log every step at level info."""
+CHATTY = ("apscheduler", "asyncio", "grpc", "numba")  # libraries that log every step at level info
 
 
 class _Handler(logging.StreamHandler):  # type: ignore[type-arg]
