@@ -91,9 +91,8 @@ def _batch_system(manager: str | None) -> tuple[str, str]:
         if cluster:
             return kind, cluster
         if manager == kind:
-            raise InputError(
-                "--manager", None, f"{shlex.join(asked)} tells no cluster here: is this a login node of {who}?"
-            )
+            why = f"{shlex.join(asked)} tells no cluster here: is this a login node of {who}?"
+            raise InputError("--manager", None, why)
     if manager is None:
         why = "neither scontrol nor qstat tells of a cluster here: have Slurm's or PBS's commands in your PATH"
         raise InputError("--manager", None, f"{why}, in logins by ssh, too; or cosched up --manager local")
@@ -231,7 +230,8 @@ def _door(peer: str, asked: str) -> Path | None:
     That is DOMAIN/USER below /run/cosched/peers (or COSCHED_PEERS), and has the socket at which the peer calls; that of
     the domain that it asks for comes first.
     """
-    _check_name(peer)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", peer):
+        raise InputError("peer", None, "is not the name of a domain")
     found = sorted(socket.parent for socket in _doors().glob(f"*/{getpass.getuser()}/{peer}.in"))
     return min(found, key=lambda door: door.parent.name != asked, default=None)
 
@@ -255,11 +255,6 @@ def _refuse_if_shut_out(own: OwnService, peer: str, asked: str) -> None:
     else:
         why = f"is down, or does not know {peer}: ask its administrators"
     raise Failure(f"the administrators' service {asked} {why}", FAILED)
-
-
-def _check_name(peer: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", peer):
-        raise InputError("peer", None, "is not the name of a domain")
 
 
 def _prepared(own: OwnService, peer: str, user: str) -> None:

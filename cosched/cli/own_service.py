@@ -114,17 +114,11 @@ class OwnService:
         peers = self.settings().get("peer", [])
         if any(peer.get("name") == name for peer in peers):
             return False
-        lines = [
-            "",
-            "[[peer]]",
-            f'name = "{name}"',
-            f'address = "unix:peers/{name}.out"',
-            f'socket = "peers/{name}.in"',
-        ]
-        lines += [f"ssh = {json.dumps(login)}"] if login else []
+        keys = {"name": name, "address": f"unix:peers/{name}.out", "socket": f"peers/{name}.in"}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in (keys | ({"ssh": login} if login else {})).items()]
         lines += [f"owners = {{ {json.dumps(their_user)} = {json.dumps(getpass.getuser())} }}"]
         with self._usable(), self.config.open("a", encoding="utf-8") as file:
-            file.write("\n".join([*lines, 'other_owners = "nobody"']) + "\n")
+            file.write("\n".join(["", "[[peer]]", *lines, 'other_owners = "nobody"', ""]))
         return True
 
     def start(self, *, here: bool = False) -> bool:

@@ -13,7 +13,7 @@ from cosched.cli.client.connection import json_option
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.cli.problem_options import problem_options
-from cosched.cli.selection import MOST, Selection, seconds, selected, what_is_excluded
+from cosched.cli.selection import MOST, Selection, chosen, known, seconds, what_is_excluded
 from cosched.planning.metrics import METRICS
 from cosched.planning.picture import picture
 from cosched.planning.problem import Problem, problem_of
@@ -75,7 +75,7 @@ def select(
         raise click.UsageError("--explain explains a search, and --strategy user makes none")
     by = [metric for metric in METRICS if metric in metrics] or METRICS
     problem = problem_of(application, size)
-    found = selected(file, problem, strategy, sites=sites, metrics=by, most=most, each=explain)
+    found = chosen(known(file, problem, strategy), sites=sites, metrics=by, most=most, each=explain)
     if plot is not None:
         drawn = picture(found.choice.schedule, found.title, problem.application.unit)
         Path(plot).write_text(drawn, encoding="utf-8")

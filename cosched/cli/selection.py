@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
@@ -62,11 +61,6 @@ class Known:
     listed: Sequence[Listed]
     grid: Grid
     excluded: Mapping[str, Sequence[str]]
-
-
-def selected(file: str, problem: Problem, strategy: str, **how: Any) -> Selection:
-    """Choose from the machines of a file, as `chosen`; InputError."""
-    return chosen(known(file, problem, strategy), **how)
 
 
 def known(file: str, problem: Problem, strategy: str) -> Known:

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 
 import grpc
 
@@ -47,7 +46,7 @@ class AdaptiveJob:
         job = job or os.environ.get("COSCHED_JOB_ID")
         if not job:
             raise ValueError("not inside a job of cosched: COSCHED_JOB_ID is not set")
-        self.id = job
+        self.id, self._ref = job, coscheduling_pb2.JobRef(job_id=job)
         self.nodes = self.using = tuple(filter(None, os.environ.get("COSCHED_NODELIST", "").split(",")))
         self.least: int | None = None
         self.ideal: int | None = None
@@ -107,13 +106,20 @@ class AdaptiveJob:
         self._channel.close()
 
     def _call(self, past: job_pb2.Iterations | None) -> None:
+        """Ask what it has; a domain that does not answer changes nothing. ClientError if it refuses."""
         request = adaptive_pb2.ReachBoundaryRequest(job=self._ref, acknowledged=self._adapted, past=past)
-        with self._unless_unreachable():
+        self.problem = ""
+        try:
             told = self._service.ReachBoundary(request, timeout=self._timeout)
             self.least, self.ideal = told.least, told.ideal
             self._told, self.nodes = told.generation, tuple(told.nodes)
             if self._untold is not None:
                 self._tell(map(self._untold, range(told.least, told.ideal + 1)))
+        except grpc.RpcError as error:
+            failure = client_error(error, self._server)
+            if not isinstance(failure, Unreachable):
+                raise failure from None
+            self.problem = str(failure)
 
     def _tell(self, predictions: Iterable[job_pb2.Prediction]) -> None:
         request = adaptive_pb2.TellPredictionsRequest(job=self._ref, predictions=predictions)
@@ -124,19 +130,3 @@ class AdaptiveJob:
             if isinstance(client_error(error, self._server), Unreachable):
                 self._untold = untold
             raise
-
-    @contextmanager
-    def _unless_unreachable(self) -> Iterator[None]:
-        """Let what is called in here change nothing if the domain does not answer; ClientError if it refuses."""
-        self.problem = ""
-        try:
-            yield
-        except grpc.RpcError as error:
-            failure = client_error(error, self._server)
-            if not isinstance(failure, Unreachable):
-                raise failure from None
-            self.problem = str(failure)
-
-    @property
-    def _ref(self) -> coscheduling_pb2.JobRef:
-        return coscheduling_pb2.JobRef(job_id=self.id)

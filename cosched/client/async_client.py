@@ -11,7 +11,7 @@ import grpc
 
 from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts, Feed
-from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
+from cosched.client.calls import WATCH, Call, JobLike
 from cosched.client.client import Connected
 from cosched.client.domains import Nodes
 from cosched.client.events import Event
@@ -94,11 +94,7 @@ class AsyncClient(Connected, AbstractAsyncContextManager["AsyncClient"]):
 
     async def explain_all(self, jobs: Sequence[JobLike]) -> list[Explanation]:
         """Return the same of many jobs, without those that are not there; of mates, what their domains said last."""
-        found: list[Explanation] = []
-        for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
-            told = await self._ask(calls.explain_all(jobs[first : first + EXPLAINED_AT_ONCE]))
-            found += told
-        return found
+        return [found for call in calls.explain_all(jobs) for found in await self._ask(call)]
 
     async def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""

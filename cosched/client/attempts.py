@@ -28,9 +28,7 @@ class Attempts:
     """The attempts at one call, which is repeated only if there was no answer, or nothing was done."""
 
     def __init__(self, server: str, pauses: Sequence[float], tls: Tls | None = None) -> None:
-        """`tls` is the TLS of the calls."""
-        self._server = server
-        self._tls = tls
+        self._server, self._tls = server, tls
         self._explained = server.startswith("unix:")
         self._pauses = iter(pauses)
         self._busy_pauses = iter(BUSY_PAUSES)
@@ -42,9 +40,8 @@ class Attempts:
         `error` None: an endless stream ended.
         """
         if error is None:
-            failure: ClientError = Unreachable(
-                "UNAVAILABLE", f"{self._server} ends the stream of events again and again"
-            )
+            problem = f"{self._server} ends the stream of events again and again"
+            failure: ClientError = Unreachable("UNAVAILABLE", problem)
         else:
             failure = self._explain(client_error(error, self._server))
         for pause in self._pauses_after(failure):
@@ -101,10 +98,8 @@ class Feed:
     """The next request of a stream of events, and the pause before it."""
 
     def __init__(self, server: str, request: WatchEventsRequest, tls: Tls | None = None) -> None:
-        """`tls` is the TLS of the calls."""
         self.request = request
-        self._server = server
-        self._tls = tls
+        self._server, self._tls = server, tls
         self._attempts = Attempts(server, FEED_PAUSES, tls)
 
     def event(self, answer: WatchEventsResponse) -> Event:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -250,10 +250,11 @@ def explain(job: JobLike) -> Call[Explanation]:
     return Call("ExplainJobs", request, lambda answer: Explanation(answer.explanations[0]))
 
 
-def explain_all(jobs: Sequence[JobLike]) -> Call[list[Explanation]]:
-    """See Client.explain_all; of at most EXPLAINED_AT_ONCE jobs."""
-    request = explain_pb2.ExplainJobsRequest(jobs=map(job_ref, jobs))
-    return Call("ExplainJobs", request, lambda answer: list(map(Explanation, answer.explanations)))
+def explain_all(jobs: Sequence[JobLike]) -> Iterator[Call[list[Explanation]]]:
+    """See Client.explain_all; each call is of at most EXPLAINED_AT_ONCE jobs."""
+    for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
+        request = explain_pb2.ExplainJobsRequest(jobs=map(job_ref, jobs[first : first + EXPLAINED_AT_ONCE]))
+        yield Call("ExplainJobs", request, lambda answer: list(map(Explanation, answer.explanations)))
 
 
 def usage(by: str = "user", since: float | timedelta | None = None) -> Call[list[Usage]]:

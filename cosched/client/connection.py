@@ -79,12 +79,11 @@ def server_address(server: str | None) -> str:
     """Return `server`, or its default: COSCHED_SERVER, client.toml, or this host's only domain; ValueError."""
     if server is None:
         server = os.environ.get("COSCHED_SERVER") or defaults(os.environ).get("server") or only_socket()
-    address = server
-    if not address:
+    if not server:
         raise ValueError("no domain is named: unix:PATH or HOST:PORT")
-    if not (address.startswith(_UNIX) and len(address) > len(_UNIX)) and not _HOST_PORT.fullmatch(address):
-        raise ValueError(f"{address!r} is neither unix:PATH nor HOST:PORT")
-    return address
+    if not (server.startswith(_UNIX) and len(server) > len(_UNIX)) and not _HOST_PORT.fullmatch(server):
+        raise ValueError(f"{server!r} is neither unix:PATH nor HOST:PORT")
+    return server
 
 
 def chosen_tls(address: str, tls: Tls | None) -> Tls | None:

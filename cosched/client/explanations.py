@@ -156,13 +156,8 @@ class Explanation(View[explain_pb2.Explanation]):
 
 def _values(message: Any) -> dict[str, Any]:
     """Return all fields of a reason in plain values; those that are absent are left out."""
-    found: dict[str, Any] = {}
-    for field in message.DESCRIPTOR.fields:
-        value = getattr(message, field.name)
-        if field.has_presence and not message.HasField(field.name):
-            continue
-        found[field.name] = _plain(field, value)
-    return found
+    given = (field for field in message.DESCRIPTOR.fields if not field.has_presence or message.HasField(field.name))
+    return {field.name: _plain(field, getattr(message, field.name)) for field in given}
 
 
 def _plain(field: Any, value: Any) -> Any:

@@ -91,6 +91,11 @@ def word_if_any(words: Mapping[int, str], doc: str, field: str = "") -> str | No
     return _or_none(str, doc, field, lambda name: lambda view: _word(words, getattr(view._message, name)))
 
 
+def known_word(words: Mapping[int, str], doc: str, field: str = "") -> str | None:
+    """Return the same; None also for a word that only a newer version knows."""
+    return _or_none(str, doc, field, lambda name: lambda view: words.get(getattr(view._message, name)))
+
+
 def job_if_given(doc: str, field: str = "") -> str | None:
     """Return a job as DOMAIN:ID; None if it is absent."""
     return _or_none(str, doc, field, lambda name: _if_given(name, reference))

@@ -10,6 +10,7 @@ from cosched.client.fields import (
     if_any,
     if_given,
     instant,
+    known_word,
     many,
     part,
     plain,
@@ -58,11 +59,9 @@ class Mate(View[job_pb2.Mate]):
     pair = if_any(str, "The name of the pair, if the mate was named by it.", "name.pair.name")
     lookup = word_if_any(LOOKUPS, "What its domain answered: found, unsubmitted or no_pair; None: no answer yet.")
 
-    @property
-    def problem(self) -> str | None:
-        """Why there is no such mate: unknown, completed, other_owner, ...; None: its domain gives no reason."""
-        return PROBLEMS.get(self._message.problem)
-
+    problem = known_word(
+        PROBLEMS, "Why there is no such mate: unknown, completed, other_owner, ...; None: its domain gives no reason."
+    )
     or_alone = plain(bool, "Whether the job starts alone if there is no such mate.")
     terms = if_given(Terms, "What the job does when its mate ends, or is queued again; None: nothing.")
     status = word_if_any(
@@ -84,13 +83,11 @@ class Member(View[job_pb2.Member]):
         MATE_STATUSES, "Its last known state: holding, queuing, running, ...; None: its domain has not told any."
     )
 
-    @property
-    def problem(self) -> str | None:
-        """Why there is no such member: other_domains, no_groups, ...; None: there is, or its domain gives no reason."""
-        return PROBLEMS.get(self._message.problem)
-
+    problem = known_word(
+        PROBLEMS,
+        "Why there is no such member: other_domains, no_groups, ...; None: there is, or its domain gives no reason.",
+    )
     starts_by = instant("By when it starts, as the windows of the group say, once the job has started with its group.")
-
     heard_at = instant("When its domain last told its state.")
 
     def __str__(self) -> str:

@@ -78,15 +78,13 @@ class _Plan:
         group_name(group, domains[1:], windows, at)
         if domains[0] in domains[1:]:
             raise ValueError(f"group {group}: {domains[0]!r} is named twice")
-        self._group = group
-        self._domains = domains
-        self._windows = windows
-        self._at = at
+        self._group, self._domains = group, domains
+        self._when = {"windows": windows, "at": at}
 
     def named(self, place: int) -> dict[str, Any]:
         """Return how the job at this place names the others."""
         others = [*self._domains[:place], *self._domains[place + 1 :]]
-        return {"group": self._group, "members": others, "windows": self._windows, "at": self._at}
+        return {"group": self._group, "members": others, **self._when}
 
     def failed(self, place: int, error: ClientError, undone: Sequence[str]) -> NotSubmitted:
         """Return the error that the job at this place was not taken; `undone` tells what became of those before it."""
@@ -103,9 +101,9 @@ def _undo(done: Sequence[tuple[Client, Job]]) -> list[str]:
     for client, job in done:
         try:
             client.cancel(job)
-            told.append(_cancelled(job))
+            told.append(f"{job} was cancelled")
         except ClientError as error:
-            told.append(_not_cancelled(job, error))
+            told.append(f"{job} could not be cancelled: {error}: cancel it")
     return told
 
 
@@ -114,15 +112,7 @@ async def _undo_async(done: Sequence[tuple[AsyncClient, Job]]) -> list[str]:
     for client, job in done:
         try:
             await client.cancel(job)
-            told.append(_cancelled(job))
+            told.append(f"{job} was cancelled")
         except ClientError as error:
-            told.append(_not_cancelled(job, error))
+            told.append(f"{job} could not be cancelled: {error}: cancel it")
     return told
-
-
-def _cancelled(job: Job) -> str:
-    return f"{job} was cancelled"
-
-
-def _not_cancelled(job: Job, error: ClientError) -> str:
-    return f"{job} could not be cancelled: {error}: cancel it"

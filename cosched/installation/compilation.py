@@ -100,15 +100,13 @@ def announced(run_all: Callable[[], None], name: str) -> str:
 
 
 def _compile(run_all: Callable[[], None], say: Callable[[str], None], name: str) -> None:
-    def tell(whom: str) -> None:
-        say(waiting(name, whom))
-
-    with _locked(f"{_set(run_all)}.lock", tell):
+    with _locked(f"{_set(run_all)}.lock", lambda whom: say(waiting(name, whom))):
         if not kernels_are_compiled(run_all):
             say(compiling(name))
         with _saving_alone():
             run_all()
-        _mark(run_all)
+        with open(_marked(run_all), "w"):
+            pass
 
 
 @contextmanager
@@ -177,11 +175,6 @@ def _saving_alone() -> Iterator[None]:
 def kernels_are_compiled(run_all: Callable[[], None]) -> bool:
     """Return whether the cache has all kernels that `run_all` calls, for this installation and this processor."""
     return os.path.exists(_marked(run_all))
-
-
-def _mark(run_all: Callable[[], None]) -> None:
-    with open(_marked(run_all), "w"):
-        pass
 
 
 def _marked(run_all: Callable[[], None]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -14,12 +15,9 @@ from cosched.validation.policies import expression_of, ordering_of
 from cosched.validation.schemes import checked_budget, checked_share
 
 
-def _seconds(value: object) -> object:
-    return parse_seconds(value) if isinstance(value, str) else _no_bool(value)
-
-
-def _offset(value: object) -> object:
-    return parse_offset(value) if isinstance(value, str) else _no_bool(value)
+def _by(parse: Callable[[str], int]) -> BeforeValidator:
+    """Return what reads texts so; a number is seconds."""
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else _no_bool(value))
 
 
 def _no_bool(value: object) -> object:
@@ -62,9 +60,9 @@ _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 DomainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Whole = Annotated[int, BeforeValidator(_no_bool)]
 Number = Annotated[Decimal, BeforeValidator(_no_bool)]
-Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
-Offset = Annotated[int, BeforeValidator(_offset)]  # in seconds
-ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
+Seconds = Annotated[int, _by(parse_seconds), Field(ge=0)]
+Offset = Annotated[int, _by(parse_offset)]  # in seconds
+ExactSeconds = Annotated[Decimal, _by(parse_seconds), Field(ge=0)]
 MateBudget = Annotated[Number, AfterValidator(checked_budget)]
 MateBudgetShare = Annotated[Number, AfterValidator(checked_share)]
 GroupSize = Annotated[Any, BeforeValidator(_group_size)]  # a range

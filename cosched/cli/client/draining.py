@@ -37,7 +37,7 @@ def drain(expected: int | None, settle: int | None, no_wait: bool, server: str |
     with connected(server) as client:
         drained = client.drain(expected, settle=settle)
         assert drained.drain is not None
-        _say(f"{drained.name} drains; peers wait until about {local_time(drained.drain.until)}")
+        say(printable(f"{drained.name} drains; peers wait until about {local_time(drained.drain.until)}"))
         if not no_wait:
             _wait(client)
 
@@ -58,14 +58,14 @@ def _wait(client: Client) -> None:
     while True:
         domain = client.domain()
         if domain.drain is None:
-            _say(f"{domain.name} was resumed")
+            say(printable(f"{domain.name} was resumed"))
             return
         if not domain.drain.waits_for:
-            _say(f"{domain.name} is drained: no job here holds nodes for its mate")
+            say(printable(f"{domain.name} is drained: no job here holds nodes for its mate"))
             return
         if domain.drain.waits_for != told:
             told = domain.drain.waits_for
-            _say(_waits(domain.drain))
+            say(printable(_waits(domain.drain)))
         time.sleep(LOOK_EVERY)
 
 
@@ -76,7 +76,3 @@ def _waits(drain: Drain) -> str:
         f"waiting for job{'s' if len(jobs) > 1 else ''} {shown}, which may hold until {local_time(drain.settled_by)} "
         "(a job that cannot give its nodes back, as of srun, keeps them: cancel it, or let its mate start)"
     )
-
-
-def _say(message: str) -> None:
-    say(printable(message))

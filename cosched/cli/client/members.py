@@ -59,7 +59,9 @@ def one_of(name: str, server: str | None) -> Iterator[tuple[Client, str]]:
 
 def _first(name: str, server: str | None, stack: ExitStack) -> tuple[Client, Job]:
     """Return the job of the group in the domain that is asked, or else in one whose address is known."""
-    known, asked = _known(), ""
+    from cosched.client.defaults import named_domains
+
+    known, asked = list(named_domains(os.environ)), ""
     if is_named(server) or not known:
         client = stack.enter_context(connected(server))
         if (job := _last(client, name)) is not None:
@@ -83,12 +85,6 @@ def _asked(domain: str, stack: ExitStack, name: str, id: str | None) -> tuple[Cl
         return None, None, error.reason
     except ClientError as error:
         return None, None, str(error)
-
-
-def _known() -> list[str]:
-    from cosched.client.defaults import named_domains
-
-    return list(named_domains(os.environ))
 
 
 def _last(client: Client, name: str) -> Job | None:

@@ -111,8 +111,9 @@ def _refusals(jobs: Sequence[Part], terms: Terms) -> dict[str, bool]:
     refused = {part.domain: told[part.domain] for part in jobs if told[part.domain].wait}
     for part in jobs:
         if part.domain in refused:
-            wait = _told(refused[part.domain].wait)
-            say(printable(f"{part.domain} cannot start {count(part.nodes, 'node')} now: {wait}"))
+            wait = refused[part.domain].wait
+            said = wait if isinstance(wait, str) else f"in {duration(wait)}"
+            say(printable(f"{part.domain} cannot start {count(part.nodes, 'node')} now: {said}"))
     return {domain: answer.by_name for domain, answer in refused.items()}
 
 
@@ -179,10 +180,6 @@ def _asked(part: Part, time_limit: float | None) -> Answer:
                 return Answer(0.0, by_name)  # it is free, as far as anybody knows
             raise
     return Answer("nobody can say when" if quote.wait is None else quote.wait, by_name)
-
-
-def _told(wait: Wait) -> str:
-    return wait if isinstance(wait, str) else f"in {duration(wait)}"
 
 
 def _left_out(machines: Sequence[Machine], selection: Selection, domain: str, *, by_name: bool) -> set[str]:

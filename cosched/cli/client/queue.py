@@ -72,7 +72,11 @@ def queue(
     with connected(server) as client:
         if starts:
             waiting = _by_start(client, client.jobs(states or WAITING, user, paired))
-            _show_starts(waiting, as_json=as_json)
+            if as_json:
+                show_json([job.as_dict() | {"explanation": told} for job, told in waiting])
+            else:
+                rows = (_start_row(*told) for told in waiting)
+                show_text(table(START_HEADER, rows, numbers=("JOBID", "PLACE", "NODES")))
             return
         now = client.domain().now
         jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
@@ -165,13 +169,6 @@ def _by_start(client: Client, jobs: list[Job]) -> list[Told]:
 def _earliest(job: Job, told: Explanation | None) -> datetime | None:
     estimate = None if told is None else told.together or told.job.start
     return estimate.at if estimate is not None else job.slot
-
-
-def _show_starts(waiting: list[Told], *, as_json: bool) -> None:
-    if as_json:
-        show_json([job.as_dict() | {"explanation": told} for job, told in waiting])
-    else:
-        show_text(table(START_HEADER, (_start_row(*told) for told in waiting), numbers=("JOBID", "PLACE", "NODES")))
 
 
 def _start_row(job: Job, told: Explanation | None) -> Sequence[str]:

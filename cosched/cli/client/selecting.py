@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -86,11 +85,6 @@ def parts(file: str, selection: Selection) -> list[Part]:
              chosen.told(places))
         for domain, places in of_domains.items()
     ]  # fmt: skip
-
-
-def group_name(options: Mapping[str, Any]) -> str:
-    """Return the name of a group for jobs on several domains: the one that was given, or a new one."""
-    return options["group"] or f"select-{secrets.token_hex(4)}"
 
 
 def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[Machine]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -30,7 +31,7 @@ from cosched.cli.client.jobs import (
 )
 from cosched.cli.client.node_counts import NODE_COUNT, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
-from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
+from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
 from cosched.cli.client.successors import replace
 from cosched.cli.client.terms import TERMS, check_terms, of_domain, terms_options
@@ -210,8 +211,8 @@ def submit(
         check_destinations(destinations, script, server, options)
         if logins := logins_of(destinations):
             submit_by_login(destinations, logins, options, given_options(ctx), parsable)
-            return
-        _submit_to(ctx, [To(domain, path) for domain, path in destinations], options, parsable)
+        else:
+            _submit_to(ctx, [To(domain, path) for domain, path in destinations], options, parsable)
         return
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
@@ -227,7 +228,9 @@ def submit(
             return [_submit_one(ctx, connected_to(to.domain), to, options, parsable)]
         check_alone(grid, parts, given_options(ctx))
         chosen = [To(part.domain, script, arguments, part) for part in parts]
-        return _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
+        return _submit_to(
+            ctx, chosen, {**options, "group": options["group"] or f"select-{secrets.token_hex(4)}"}, parsable
+        )
 
     _, _, asked = _asked(ctx, To("", script), options, to_all=True)
     terms = Terms(max_proposals, iterations, asked["time_limit"])
