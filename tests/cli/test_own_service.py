@@ -133,30 +133,32 @@ def test_clocks_that_differ_are_said_when_a_peer_is_added(own, monkeypatch, tmp_
     assert own.settings()["peer"][0]["ssh"] == "ann@login.eureka"
 
 
-@pytest.mark.parametrize("scheme", ["hold", "yield"])
-def test_a_service_beside_pbs_has_the_name_of_its_server_and_can_only_hold(tmp_path, monkeypatch, scheme):
-    (tmp_path / "qstat").write_text("#!/bin/sh\n[ \"$*\" = '-B -f' ] && echo 'Server: mira.example.org'\n")
-    (tmp_path / "qstat").chmod(0o700)
+@pytest.fixture
+def up(tmp_path, monkeypatch):
+    """Set up a service with only the commands in this folder; it is not started."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("COSCHED_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(OwnService, "start", lambda *_, **__: True)
-    done = CliRunner().invoke(main, ["up", "--scheme", scheme])
+    return lambda *options: CliRunner().invoke(main, ["up", *options])
+
+
+@pytest.mark.parametrize("scheme", ["hold", "yield"])
+def test_a_service_beside_pbs_has_the_name_of_its_server_and_can_only_hold(up, tmp_path, scheme):
+    (tmp_path / "qstat").write_text("#!/bin/sh\n[ \"$*\" = '-B -f' ] && echo 'Server: mira.example.org'\n")
+    (tmp_path / "qstat").chmod(0o700)
+    done = up("--scheme", scheme)
     if scheme == "yield":
         assert "PBS lets only operators queue a running job again" in done.output
         return
     assert done.exit_code == 0, done.output
     settings = OwnService(tmp_path / "state").settings()
-    assert settings["domain"]["name"] == "mira"
-    assert settings["manager"]["kind"] == "pbs"
+    assert (settings["domain"]["name"], settings["manager"]["kind"]) == ("mira", "pbs")
     assert settings["manager"]["gates"] == str(tmp_path / "state" / "gates")
 
 
-def test_jobs_are_processes_of_this_host_only_if_that_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("COSCHED_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(OwnService, "start", lambda *_, **__: True)
-    done = CliRunner().invoke(main, ["up"])
+def test_jobs_are_processes_of_this_host_only_if_that_was_asked_for(up, tmp_path):
+    done = up()
     assert done.exit_code == 2
     assert "neither scontrol nor qstat tells of a cluster here" in done.output
     assert not (tmp_path / "state").exists()
-    assert CliRunner().invoke(main, ["up", "--manager", "local"]).exit_code == 0
+    assert up("--manager", "local").exit_code == 0

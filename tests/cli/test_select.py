@@ -61,13 +61,9 @@ def test_what_holds_now_counts_only_for_the_dynamic_strategy(written):
 
 def test_a_machine_without_a_speed_is_excluded_and_one_without_a_link_is_alone(written):
     """b has no speed, x-y no link: b excluded, 12 candidates, c alone."""
-    path = written(
-        "".join(
-            f'[[machine]]\nname = "{name}"\nmemory = 100\n{speed}\n'
-            for name, speed in (("a.x", "speed = 100"), ("b.x", ""), ("c.y", "speed = 200"))
-        )
-    )
-    found = told(path, size=100)
+    speeds = {"a.x": "speed = 100", "b.x": "", "c.y": "speed = 200"}
+    tables = (f'[[machine]]\nname = "{name}"\nmemory = 100\n{speed}\n' for name, speed in speeds.items())
+    found = told(written("".join(tables)), size=100)
     assert found["excluded"] == {"b.x": ["speed"]}
     assert (found["candidates"], found["machines"], found["rows"]) == (12, ["c.y"], [100])
 

@@ -1,9 +1,5 @@
 """A fake domain and clients of it."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import pytest
 
 from cosched.client import Client
@@ -11,13 +7,10 @@ from tests.client.fake_domain import serve
 
 
 @pytest.fixture
-def address(monkeypatch):
-    """A Unix socket; its path is short, as the system wants."""
-    folder = tempfile.mkdtemp(prefix="cosched-")
-    address = f"unix:{Path(folder) / 'socket'}"
-    monkeypatch.setenv("COSCHED_SERVER", address)
-    yield address
-    shutil.rmtree(folder)
+def address(short_path, monkeypatch):
+    """A Unix socket."""
+    monkeypatch.setenv("COSCHED_SERVER", f"unix:{short_path}/socket")
+    return f"unix:{short_path}/socket"
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
 FIRST_ID = 17
 UNFINISHED = {1, 2, 3, 4}
 PEER = "eureka"
+EUREKA_3 = coscheduling_pb2.JobRef(domain=PEER, job_id="3")
 PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 

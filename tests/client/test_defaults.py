@@ -38,11 +38,8 @@ def serve(socket):
 
 
 def test_the_only_domain_of_the_host(home):
-    with pytest.raises(
-        ValueError,
-        match="no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
-        "or have a service of your own: cosched up",
-    ):
+    said = "none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, or have a service of your own"
+    with pytest.raises(ValueError, match=f"^no domain is named, and {said}: cosched up$"):
         server_address(None)
     serve(home / "run" / "intrepid.sock")
     assert server_address(None) == f"unix:{home}/run/intrepid.sock"

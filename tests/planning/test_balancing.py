@@ -48,11 +48,8 @@ def test_no_whole_map_is_better():
     draw = random.Random(6)
     for _ in range(300):
         loads, units = drawn(draw, draw.randint(1, 4), 6)
-        best = min(
-            ends_at(loads, shares)
-            for shares in product(*(range(1, load.most + 1) for load in loads))
-            if sum(shares) == units
-        )
+        whole = product(*(range(1, load.most + 1) for load in loads))
+        best = min(ends_at(loads, shares) for shares in whole if sum(shares) == units)
         found = shared(loads, units)
         assert sum(found) == units
         assert all(1 <= share <= load.most for share, load in zip(found, loads, strict=True))

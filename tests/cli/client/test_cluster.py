@@ -7,14 +7,12 @@ import pytest
 
 from cosched.cli.client.wording import local_time
 from cosched.v1.cluster_pb2 import NodeGroup
-from cosched.v1.coscheduling_pb2 import JobRef
 from tests.client.fake_domain import EPOCH
 
 
 def test_nodes(cosched, domain):
-    job = JobRef(domain="intrepid", job_id="17")
     domain.nodes = [
-        NodeGroup(state=2, count=3, names=["n1", "n2", "n3"], job=job),
+        NodeGroup(state=2, count=3, names=["n1", "n2", "n3"], job={"domain": "intrepid", "job_id": "17"}),
         NodeGroup(state=1, count=5),
         NodeGroup(state=4, count=1, names=["n9"], reason="fan\x07"),
     ]
@@ -24,7 +22,8 @@ def test_nodes(cosched, domain):
         "idle       5\n"
         "down       1  n9                     fan\\x07\n"
     )
-    assert json.loads(cosched("nodes", "--json").stdout)[0]["names"] == ["n1", "n2", "n3"]
+    busy, idle, _ = json.loads(cosched("nodes", "--json").stdout)
+    assert (busy["names"], busy["job"], idle["job"]) == (["n1", "n2", "n3"], "intrepid:17", None)
 
 
 def test_domains(cosched, domain):
@@ -55,27 +54,25 @@ def test_a_peer_that_has_said_goodbye_is_not_unreachable_but_stopped(cosched, do
 
 
 @pytest.mark.parametrize(
-    ("scheme", "mate_budget", "slots", "shown"),
+    ("scheme", "mate_budget", "share", "slots", "shown"),
     [
-        (2, "0.5", True, "scheme meet"),
-        (2, "0.25", True, "scheme yield, mate_budget 0.25, slots on"),
-        (1, "0.5", True, "scheme hold, mate_budget 0.5, slots on"),
-        (2, "0", False, "scheme yield"),
-        (2, "", False, "scheme yield"),  # a service of before
+        (2, "0.5", "", True, "scheme meet"),
+        (2, "0.5", "0.3", True, "scheme meet, mate_budget_share 0.3"),
+        (2, "0.25", "", True, "scheme yield, mate_budget 0.25, slots on"),
+        (1, "0.5", "", True, "scheme hold, mate_budget 0.5, slots on"),
+        (2, "0", "", False, "scheme yield"),
+        (2, "", "", False, "scheme yield"),  # a service of before
+        (3, "", "", False, "no coscheduling"),
     ],
 )
-def test_how_pairs_of_a_domain_meet(cosched, domain, scheme, mate_budget, slots, shown):
-    domain.domain.scheme, domain.domain.mate_budget, domain.domain.slots = scheme, mate_budget, slots
-    assert cosched("domains").stdout.splitlines()[0] == f"intrepid: cosched 0, local manager, {shown}"
+def test_how_pairs_of_a_domain_meet(cosched, domain, scheme, mate_budget, share, slots, shown):
+    here = domain.domain
+    here.scheme, here.mate_budget, here.mate_budget_share, here.slots = scheme, mate_budget, share, slots
+    first, *counts = cosched("domains").stdout.splitlines()[:3]
+    assert (first, counts) == (f"intrepid: cosched 0, local manager, {shown}", ["nodes: none", "jobs: none"])
     found = json.loads(cosched("domains", "--json").stdout)
-    assert (found["mate_budget"], found["slots"]) == (mate_budget or "0", slots)
-
-
-def test_the_share_of_a_user_is_shown_if_it_is_a_bound(cosched, domain):
-    domain.domain.scheme, domain.domain.mate_budget, domain.domain.slots = 2, "0.5", True
-    assert json.loads(cosched("domains", "--json").stdout)["mate_budget_share"] == "1"
-    domain.domain.mate_budget_share = "0.3"
-    assert cosched("domains").stdout.splitlines()[0].endswith(", scheme meet, mate_budget_share 0.3")
+    told = (found["mate_budget"], found["mate_budget_share"], found["slots"])
+    assert told == (mate_budget or "0", share or "1", slots)
 
 
 @pytest.mark.parametrize(
@@ -88,15 +85,9 @@ def test_the_share_of_a_user_is_shown_if_it_is_a_bound(cosched, domain):
     ],
 )
 def test_how_far_the_clock_of_a_peer_is_ahead(cosched, domain, offset, uncertainty, shown):
-    domain.domain.peers.add(
-        name="eureka", address="127.0.0.1:7702", state=1, clock_offset=offset, clock_uncertainty=uncertainty
-    )
+    clock = {"clock_offset": offset, "clock_uncertainty": uncertainty}
+    domain.domain.peers.add(name="eureka", address="127.0.0.1:7702", state=1, **clock)
     assert cosched("domains").stdout.splitlines()[-1].endswith(f"{shown}  127.0.0.1:7702")
     (peer,) = json.loads(cosched("domains", "--json").stdout)["peers"]
+    assert peer["state"] == "reachable"
     assert (peer["clock_offset"], peer["clock_uncertainty"]) == (pytest.approx(offset), pytest.approx(uncertainty))
-
-
-def test_a_domain_without_anything(cosched, domain):
-    domain.domain.scheme = 3
-    shown = cosched("domains").stdout
-    assert "no coscheduling\nnodes: none\njobs: none\n" in shown

@@ -1,12 +1,10 @@
 """How commands end that reach nobody, or the wrong one; and what they need."""
 
-import subprocess
-import sys
-
 import grpc
 import pytest
 
 from cosched.service.wire.errors import Refusal
+from tests.cli.test_cost import HEAVY, run_by
 
 COMMANDS = [
     ("queue",), ("pairs",), ("show", "17"), ("nodes",), ("domains",), ("cancel", "17"), ("link", "17", "eureka:3"),
@@ -65,14 +63,7 @@ def test_a_field_that_is_refused_is_called_as_the_option_that_gives_it(refused, 
 
 def test_no_server_named(refused, monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
-    assert refused("queue") == (
-        "--server: no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
-        "or have a service of your own: cosched up"
-    )
-
-
-def test_an_address_that_is_none(refused):
-    assert refused("queue", "--server", "eureka") == "--server: 'eureka' is neither unix:PATH nor HOST:PORT"
+    assert refused("queue").startswith("--server: no domain is named, and none is served on this host: ")
 
 
 def test_a_certificate_that_is_not_there(refused, monkeypatch):
@@ -86,27 +77,9 @@ def test_the_flag_wins_over_the_environment(cosched, domain, address, monkeypatc
     cosched("queue", "--server", address)
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("submit", "job.sh")])
-def test_help(cosched, command):
-    result = cosched(command[0], "-h")
-    assert result.stdout.startswith(f"Usage: cosched {command[0]} ")
-    assert max(map(len, result.stdout.splitlines())) <= 80
-
-
 @pytest.mark.usefixtures("domain")
 @pytest.mark.parametrize("command", ["queue", "domains"])
 def test_a_command_needs_nothing_heavy(command):
-    code = (
-        "import sys; from cosched.cli.main import main;"
-        f"main(['{command}'], standalone_mode=False);"
-        "print(*{'numpy', 'numba', 'polars', 'pydantic', 'rich', 'sqlite3'} & sys.modules.keys(), file=sys.stderr)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
-    assert run.stderr.strip() == ""
-
-
-@pytest.mark.usefixtures("domain")
-def test_a_full_disk_is_said(console):
-    with open("/dev/full", "w") as full:
-        result = console("queue", capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert (result.returncode, result.stderr) == (1, "cosched: standard output: No space left on device\n")
+    loaded, _ = run_by(command)
+    assert "cosched.client.client" in loaded
+    assert not loaded & (HEAVY | {"sqlite3"})

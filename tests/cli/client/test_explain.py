@@ -1,14 +1,13 @@
 """`cosched explain`: when a job and its mate start, why each waits, and what changes it."""
 
 import json
-import time
 
 import pytest
 from google.protobuf.text_format import Parse
 
 from cosched.v1 import job_pb2
 from cosched.v1.explain_pb2 import Explanation
-from tests.client.fake_domain import EPOCH
+from tests.client.fake_domain import EPOCH, EUREKA_3
 
 TOLD = f"""
 job {{
@@ -32,14 +31,15 @@ together {{ at {{ seconds: {EPOCH + 3600} }} made_at {{ seconds: {EPOCH} }} sour
 
 
 @pytest.fixture
-def _told(monkeypatch, domain):
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
+def _told(utc, domain):  # noqa: ARG001
     domain.explanations["17"] = Parse(TOLD, Explanation())
     domain.add(nodes=4)
-    yield
-    monkeypatch.undo()
-    time.tzset()
+
+
+def add_told(domain, **known):
+    """Job 17, and what is said of it: of itself these."""
+    told = domain.explanations["17"] = Explanation(job={"job": domain.add().ref, **known})
+    return told
 
 
 @pytest.mark.usefixtures("_told")
@@ -66,9 +66,7 @@ def test_a_pair_by_its_name(cosched, domain):
 
 @pytest.mark.parametrize(("ran", "shown"), [(0, ""), (30, "\nefficient   33.3%\n")])
 def test_there_is_no_efficiency_without_a_run(cosched, domain, ran, shown):
-    domain.add()
-    told = domain.explanations["17"] = Explanation()
-    told.job.job.domain, told.job.job.job_id, told.job.nodes, told.job.cost.held = "intrepid", "17", 2, 120
+    told = add_told(domain, nodes=2, cost={"held": 120})
     told.job.started_at.seconds, told.job.ended_at.seconds = EPOCH, EPOCH + ran
     told_efficiency = cosched("efficiency", "17").stdout
     assert "charged     0.03 node-hours" in told_efficiency
@@ -77,12 +75,9 @@ def test_there_is_no_efficiency_without_a_run(cosched, domain, ran, shown):
 
 @pytest.mark.parametrize(("ended", "shown"), [(True, "efficient   50.0%\n"), (False, "")])
 def test_a_job_that_ended_with_its_mate_counts_as_any_other_also_if_it_never_ran(cosched, domain, ended, shown):
-    domain.add()
-    told = domain.explanations["17"] = Explanation()
-    told.job.job.domain, told.job.job.job_id, told.job.nodes, told.job.cost.held = "intrepid", "17", 2, 120
+    told = add_told(domain, nodes=2, cost={"held": 120})
     told.job.started_at.seconds, told.job.ended_at.seconds = EPOCH, EPOCH + 60
-    mate = told.mates.add(state=job_pb2.JOB_STATE_CANCELLED, nodes=4)
-    mate.job.domain, mate.job.job_id = "eureka", "1"
+    mate = told.mates.add(job=EUREKA_3, state=job_pb2.JOB_STATE_CANCELLED, nodes=4)
     if ended:
         mate.ended_at.seconds = EPOCH + 60
     assert cosched("efficiency", "17").stdout.partition("0.03 node-hours\n")[2].endswith(shown)
@@ -90,13 +85,10 @@ def test_a_job_that_ended_with_its_mate_counts_as_any_other_also_if_it_never_ran
 
 
 def test_the_skew_is_the_gap_that_was_measured_whatever_the_clocks_say(cosched, domain):
-    domain.add()
-    told = domain.explanations["17"] = Explanation()
-    told.job.job.domain, told.job.job.job_id = "intrepid", "17"
-    mate = told.mates.add(state=job_pb2.JOB_STATE_RUNNING, starting=True)
-    mate.job.domain, mate.job.job_id = "eureka", "1"
+    told = add_told(domain)
+    mate = told.mates.add(job=EUREKA_3, state=job_pb2.JOB_STATE_RUNNING, starting=True)
     told.job.started_at.seconds, mate.started_at.seconds = EPOCH, EPOCH + 3600
-    assert "\neureka:1    starting\n" in cosched("efficiency", "17").stdout
+    assert "\neureka:3    starting\n" in cosched("efficiency", "17").stdout
     assert "\nskew        1 h\n" in cosched("efficiency", "17").stdout
     told.job.gap.FromMilliseconds(-5400)
     assert "\nskew        5 s\n" in cosched("efficiency", "17").stdout

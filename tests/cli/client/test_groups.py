@@ -8,7 +8,7 @@ import pytest
 from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import explain_pb2, job_pb2
-from tests.client.fake_domain import EPOCH
+from tests.client.fake_domain import EPOCH, EUREKA_3
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,7 @@ def member(domain):
     """Job 17, in the group run7 with a job of eureka; none of mira is known."""
     job = domain.add(name="flow", state=job_pb2.JOB_STATE_HOLDING, reason="MateUnsubmitted")
     job.group.name = "run7"
-    eureka = job.group.members.add(domain="eureka", status=wire.MATE_STATUS_QUEUING)
-    eureka.job.domain, eureka.job.job_id = "eureka", "3"
+    job.group.members.add(domain="eureka", status=wire.MATE_STATUS_QUEUING, job=EUREKA_3)
     job.group.members.add(domain="mira")
     return job
 
@@ -77,8 +76,7 @@ def test_a_group_is_shown_as_far_as_its_domains_are_known(cosched, domain):
 @pytest.mark.usefixtures("member")
 def test_domains_that_are_known_by_name_suffice(cosched, address, domain, monkeypatch):
     """As after cosched submit --to, which finds its domains so."""
-    told = domain.explanations["17"] = explain_pb2.Explanation()
-    told.job.job.domain, told.job.job.job_id = "intrepid", "17"
+    domain.explanations["17"] = explain_pb2.Explanation(job={"job": domain.jobs["17"].ref})
     monkeypatch.delenv("COSCHED_SERVER")
     monkeypatch.setenv("COSCHED_DOMAINS", f"eureka=unix:none,intrepid={address}")
     for name in ("run7", "intrepid:17"):

@@ -3,13 +3,11 @@
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import job_pb2
 from cosched.v1.explain_pb2 import ESTIMATE_SOURCE_HAS_NODES, Explanation, Outlook
-from tests.client.fake_domain import EPOCH
+from tests.client.fake_domain import EPOCH, EUREKA_3
 
 
 def lines(text):
@@ -23,10 +21,8 @@ def add_running(domain):
     return job
 
 
-def add_mate(job, **fields):
-    mate = job.mates.add(**fields)
-    mate.name.pair.name, mate.name.pair.domain = "run7", "eureka"
-    return mate
+def add_mate(job, /, **fields):
+    return job.mates.add(name={"pair": {"domain": "eureka", "name": "run7"}}, **fields)
 
 
 def test_it_looks_like_squeue(cosched, domain):
@@ -34,8 +30,7 @@ def test_it_looks_like_squeue(cosched, domain):
     job = domain.add(name="viz", owner="bob", reason="MateUnsubmitted", nodes=12)
     add_mate(job, lookup=wire.MATE_LOOKUP_UNSUBMITTED)
     held = domain.add(state=job_pb2.JOB_STATE_HOLDING, reason="Held", node_names=["n4"])
-    mate = add_mate(held, lookup=wire.MATE_LOOKUP_FOUND)
-    mate.job.domain, mate.job.job_id = "eureka", "3"
+    add_mate(held, lookup=wire.MATE_LOOKUP_FOUND, job=EUREKA_3)
     assert cosched("queue").stdout == (
         "JOBID  NAME  USER   ST     TIME  NODES  NODELIST(REASON)   MATE\n"
         "   17  flow  alice  R   1:02:03      3  n[1-3]\n"
@@ -76,9 +71,8 @@ def test_expected_starts(cosched, domain):
     """The earliest first, of the pair if it is known; a job of which nothing is known comes last."""
     for number, (own, mates) in enumerate(((300, 90), (120, None), (None, None))):
         job = domain.add(nodes=number + 1)
-        told = domain.explanations[job.ref.job_id] = Explanation(
-            job=Outlook(job=job.ref, position=3 - number, queued=3)
-        )
+        outlook = Outlook(job=job.ref, position=3 - number, queued=3)
+        told = domain.explanations[job.ref.job_id] = Explanation(job=outlook)
         if own:
             told.job.start.at.seconds = EPOCH + own
         if mates:
@@ -96,12 +90,8 @@ def test_expected_starts(cosched, domain):
     assert starts[1]["explanation"]["mates"][0]["start"]["source"] == "has_nodes"
 
 
-def test_an_empty_queue(cosched, domain):
-    assert domain.jobs == {}
+def test_an_empty_queue_and_the_time_of_a_job_that_has_ended(cosched, domain):
     assert cosched("queue").stdout == "JOBID  NAME  USER  ST  TIME  NODES  NODELIST(REASON)  MATE\n"
-
-
-def test_the_time_of_a_job_that_has_ended(cosched, domain):
     job = add_running(domain)
     job.state = job_pb2.JOB_STATE_COMPLETED
     job.ended_at.seconds = EPOCH + 65
@@ -130,7 +120,6 @@ def test_an_unknown_state(cosched):
     assert "'q' is not one of PD (queued), RD (ready)" in " ".join(result.stderr.split())
 
 
-@pytest.mark.usefixtures("domain")
 def test_more_jobs_than_fit_on_a_page(cosched, domain):
     domain.page_size = 7
     for _ in range(20):
@@ -171,10 +160,8 @@ def test_pairs(cosched, domain):
     add_mate(domain.add(reason="MateUnsubmitted"), lookup=wire.MATE_LOOKUP_UNSUBMITTED)
     add_mate(domain.add(), lookup=wire.MATE_LOOKUP_NO_PAIR)
     add_mate(domain.add())
-    mate = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_HOLDING)
-    mate.job.domain, mate.job.job_id = "eureka", "3"
-    mate.heard_at.seconds = EPOCH
-    mate.gap.seconds = 75
+    mate = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_HOLDING, job=EUREKA_3)
+    mate.heard_at.seconds, mate.gap.seconds = EPOCH, 75
     at_once = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_RUNNING)
     at_once.heard_at.seconds = domain.jobs["22"].started_at.seconds = EPOCH
     shown = cosched("pairs", env={"TZ": "UTC"}).stdout
@@ -188,8 +175,5 @@ def test_pairs(cosched, domain):
     assert [row.rstrip().rpartition("  ")[2] for row in rows[3:]] == ["1:15", "0:00"]
     assert len(json.loads(cosched("pairs", "--json").stdout)) == 5
 
-
-def test_pairs_that_have_ended(cosched, domain):
     add_mate(domain.add(state=job_pb2.JOB_STATE_COMPLETED))
-    assert len(lines(cosched("pairs").stdout)) == 1
-    assert len(lines(cosched("pairs", "--all").stdout)) == 2
+    assert [len(lines(cosched("pairs", *flags).stdout)) for flags in ((), ("--all",))] == [6, 7]

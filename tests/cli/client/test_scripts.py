@@ -73,10 +73,7 @@ def test_an_option_that_is_not_there_is_followed_by_the_one_that_may_be_meant(re
     assert refused("submit", script(f"#COSCHED {option}=x")) == f"job.sh:2: {said}"
 
 
-def test_a_missing_script(refused):
+def test_a_script_that_is_missing_or_too_large(refused, tmp_path):
     assert refused("submit", "none.sh") == "none.sh: cannot be read: No such file or directory"
-
-
-def test_a_script_that_is_too_large(refused, tmp_path):
     (tmp_path / "job.sh").write_bytes(b"#" * ((1 << 20) + 1))
     assert refused("submit", "job.sh") == "job.sh: is larger than 1 MiB"

@@ -2,29 +2,20 @@
 
 import json
 import re
-import time
 
 import pytest
 
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import domain_pb2, job_pb2
-from tests.client.fake_domain import EPOCH
+from tests.client.fake_domain import EPOCH, EUREKA_3
 
-
-@pytest.fixture(autouse=True)
-def _utc(monkeypatch):
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("utc")
 
 
 def test_why_a_job_waits(cosched, domain):
     job = domain.add(name="flow", reason="MateUnsubmitted", nodes=4)
     job.time_limit.seconds = 5_400
-    mate = job.mates.add(lookup=wire.MATE_LOOKUP_UNSUBMITTED)
-    mate.name.pair.name, mate.name.pair.domain = "run7", "eureka"
+    job.mates.add(lookup=wire.MATE_LOOKUP_UNSUBMITTED, name={"pair": {"domain": "eureka", "name": "run7"}})
     job.holds.yields = 2
     domain.happen(domain_pb2.EVENT_KIND_SUBMITTED, "submitted by alice", "17")
     domain.happen(domain_pb2.EVENT_KIND_SUBMITTED, "of another job", "18")
@@ -48,8 +39,7 @@ def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
     holding = domain.add(state=job_pb2.JOB_STATE_HOLDING, reason="Held", node_names=["n1", "n2"], nodes=2)
     holding.holds.holds, holding.holds.held_node_seconds = 1, 1_200
     holding.holds.hold_until.seconds = EPOCH + 600
-    mate = holding.mates.add(lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_QUEUING)
-    mate.job.domain, mate.job.job_id = "eureka", "3"
+    mate = holding.mates.add(lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_QUEUING, job=EUREKA_3)
     mate.heard_at.seconds, mate.gap.seconds = EPOCH, 61
     shown = cosched("show", "intrepid:17").stdout
     assert "nodes       2 (n[1-2])\n" in shown
@@ -83,8 +73,7 @@ def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
 def test_of_a_job_that_ended_without_its_mate_nothing_is_awaited_any_more(cosched, domain, lookup, said):
     ended = domain.add(state=job_pb2.JOB_STATE_COMPLETED)
     ended.ended_at.seconds = EPOCH
-    mate = ended.mates.add(lookup=lookup)
-    mate.name.pair.name, mate.name.pair.domain = "p", "eureka"
+    ended.mates.add(lookup=lookup, name={"pair": {"domain": "eureka", "name": "p"}})
     assert f"mate        {said}\n" in cosched("show", "17").stdout
 
 
@@ -103,10 +92,9 @@ def test_as_json(cosched, domain):
     domain.add()
     domain.happen(domain_pb2.EVENT_KIND_YIELDED, "yields", "17")
     shown = json.loads(cosched("show", "--json", "17").stdout)
-    assert shown["job"]["id"] == "17"
-    assert [(event["sequence"], event["kind"], event["at"]) for event in shown["events"]] == [
-        (1, "yielded", "2026-01-01T00:00:00Z")
-    ]
+    [event] = shown["events"]
+    assert (shown["job"]["id"], event["sequence"], event["kind"]) == ("17", 1, "yielded")
+    assert event["at"] == "2026-01-01T00:00:00Z"
 
 
 def test_nothing_raw(cosched, domain):

@@ -8,7 +8,7 @@ from cosched.cli.client import successors
 from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from cosched_adapters.batch_system import Accepted, BatchSystemFactory
 from cosched_adapters.manager import ManagerError
-from tests.client.fake_domain import EPOCH
+from tests.client.fake_domain import EPOCH, EUREKA_3
 
 SCRIPT = "#!/bin/sh\n"
 STATES = job_pb2.JobState
@@ -18,12 +18,10 @@ STATES = job_pb2.JobState
 def paired(domain):
     """Job 17, whose mate is eureka:3; and what its domain says of that."""
     job = domain.add()
-    job.mates.add(lookup=coscheduling_pb2.MATE_LOOKUP_FOUND)
-    job.mates[0].name.pair.domain, job.mates[0].name.pair.name = "eureka", "run7"
-    job.mates[0].job.domain, job.mates[0].job.job_id = "eureka", "3"
-    told = domain.explanations["17"] = explain_pb2.Explanation()
-    told.mates.add(state=STATES.JOB_STATE_HOLDING)
-    told.mates[0].job.domain, told.mates[0].job.job_id = "eureka", "3"
+    pair = {"pair": {"domain": "eureka", "name": "run7"}}
+    job.mates.add(lookup=coscheduling_pb2.MATE_LOOKUP_FOUND, name=pair, job=EUREKA_3)
+    waiting = explain_pb2.Outlook(job=EUREKA_3, state=STATES.JOB_STATE_HOLDING)
+    domain.explanations["17"] = explain_pb2.Explanation(mates=[waiting])
     return job
 
 
@@ -114,12 +112,8 @@ def test_a_batch_system_gets_another_job_with_the_same_mate_and_terms_once_the_o
     result = cosched("submit", "--nodes", "4", "--in-place-of", "17", "-", input=SCRIPT)
     assert result.stdout == "Submitted job 18 to intrepid\n"
     assert domain.jobs["17"].state == STATES.JOB_STATE_CANCELLED
-    assert batch == [
-        {
-            "nodes": 4, "pair": "run7", "pair_domain": "eureka", "or_alone": True, "ends_with": ("eureka",),
-            "fail_together": False, "if_requeued": None, "together_for": 600,
-        }
-    ]  # fmt: skip
+    mate = {"nodes": 4, "pair": "run7", "pair_domain": "eureka", "or_alone": True, "ends_with": ("eureka",)}
+    assert batch == [{**mate, "fail_together": False, "if_requeued": None, "together_for": 600}]
 
 
 def test_own_terms_win_and_a_script_may_name_the_pair_still(cosched, paired, batch):

@@ -16,6 +16,7 @@ from cosched.cli.output.plain_text import cut, printable, table
 from cosched.client.node_names import fold
 from cosched.validation.durations import clock
 from cosched.words.errors import InputError
+from cosched_adapters.slurm.hostlists import expand
 
 
 @pytest.mark.parametrize(
@@ -58,38 +59,12 @@ def test_any_text_is_a_time_or_refused(text):
         assert 1 <= parse_time_limit(text) <= LONGEST
 
 
-def unfold(text):
-    """The names of a folded list whose names have no commas and brackets."""
-    names = []
-    for beginning, numbers in _entries(text):
-        for part in numbers:
-            first, _, last = part.partition("-")
-            names += [
-                beginning + str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)
-            ] or [beginning]
-        if not numbers:
-            names.append(beginning)
-    return names
-
-
-def _entries(text):
-    while text:
-        comma, bracket = (text.find(character) % (len(text) + 1) for character in ",[")
-        if bracket < comma:
-            close = text.index("]")
-            yield text[:bracket], text[bracket + 1 : close].split(",")
-            text = text[close + 2 :]
-        else:
-            yield text[:comma], []
-            text = text[comma + 1 :]
-
-
 names = st.from_regex(r"[a-z]{1,2}(-?[0-9]{1,3})?", fullmatch=True)
 
 
 @given(st.lists(names, unique=True))
 def test_folded_names_are_all_there(given_names):
-    assert sorted(unfold(fold(given_names))) == sorted(given_names)
+    assert sorted(expand(fold(given_names))) == sorted(given_names)
 
 
 def test_folding():

@@ -33,13 +33,8 @@ def findings(
 ) -> dict[str, Finding]:
     """By subject."""
     files = {"ca": folder / ca, "certificate": folder / certificate, "key": folder / key, **crl}
-    configuration = Configuration.model_validate(
-        {
-            "domain": {"name": "a", "listen": "127.0.0.1:1", "state": folder / "state.db"},
-            "tls": files,
-            "manager": {"kind": "local"},
-        }
-    )
+    domain = {"name": "a", "listen": "127.0.0.1:1", "state": folder / "state.db"}
+    configuration = Configuration.model_validate({"domain": domain, "tls": files, "manager": {"kind": "local"}})
     found = list(check_certificates(configuration, Account.of(os.geteuid())))
     assert all(bool(finding.change) == (finding.grade is not Grade.OK) for finding in found)
     return {finding.subject: finding for finding in found}

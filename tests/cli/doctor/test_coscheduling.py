@@ -18,14 +18,9 @@ def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1, **d
 
 
 def findings(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1, **domain: Any) -> list[Finding]:
-    configuration = Configuration.model_validate(
-        {
-            "domain": {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "/tmp/state.db"} | domain,
-            "coscheduling": coscheduling,
-            "peer": [{"name": "b", "address": "127.0.0.1:2"}][:peers],
-            "manager": {"kind": kind},
-        }
-    )
+    own = {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "/tmp/state.db"} | domain
+    sections = {"peer": [{"name": "b", "address": "127.0.0.1:2"}][:peers], "manager": {"kind": kind}}
+    configuration = Configuration.model_validate({"domain": own, "coscheduling": coscheduling, **sections})
     return list(check_coscheduling(configuration))
 
 
@@ -63,11 +58,8 @@ def test_it_says_how_pairs_meet(coscheduling, said):
     assert next(found.found for found in findings(coscheduling) if found.subject == "scheme") == said
 
 
-def test_the_defaults_are_right():
+def test_the_defaults_are_right_but_without_peers_no_job_can_have_a_mate():
     assert wrong({}) == []
-
-
-def test_without_peers_no_job_can_have_a_mate():
     (found,) = wrong({}, peers=0)
     assert found.subject == "scheme"
     assert found.lines[0] == "[[peer]]"

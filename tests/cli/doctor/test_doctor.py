@@ -41,11 +41,8 @@ def services(folder: Path, pki: Pki) -> Iterator[tuple[Service, Service]]:
     secure(a, pki.folder, [b])
     secure(b, pki.folder, [a])
     for service in (a, b):
-        service.config["coscheduling"] |= {
-            "peer_timeout": 60,
-            "max_clock_offset": 30,
-            "peer_grace": 60,
-        }  # nothing is wrong with slowness
+        # Nothing is wrong with slowness.
+        service.config["coscheduling"] |= {"peer_timeout": 60, "max_clock_offset": 30, "peer_grace": 60}
         service.start(wait=False)
     try:
         for service in (a, b):

@@ -27,14 +27,10 @@ def issuer(tmp_path: Path) -> Issuer:
 
 
 def finding(pki: Pki, issuer: Issuer, account: Account | None = None) -> Finding:
-    configuration = Configuration.model_validate(
-        {
-            "domain": {"name": "a", "listen": "127.0.0.1:1", "state": pki.folder / "state.db"},
-            "tls": {"ca": pki.folder / "ca.pem", "certificate": pki.folder / "a.pem", "key": pki.folder / "a.key"},
-            "tokens": issuer.section("127.0.0.1:2"),
-            "manager": {"kind": "local"},
-        }
-    )
+    domain = {"name": "a", "listen": "127.0.0.1:1", "state": pki.folder / "state.db"}
+    tls = {"ca": pki.folder / "ca.pem", "certificate": pki.folder / "a.pem", "key": pki.folder / "a.key"}
+    more = {"tokens": issuer.section("127.0.0.1:2"), "manager": {"kind": "local"}}
+    configuration = Configuration.model_validate({"domain": domain, "tls": tls, **more})
     assert not list(check_tokens(configuration.model_copy(update={"tokens": None}), Account.of(os.geteuid())))
     (found,) = check_tokens(configuration, account or Account.of(os.geteuid()))
     assert bool(found.change) == bool(found.lines) == (found.grade is not Grade.OK)
@@ -57,16 +53,11 @@ def test_a_key_set_without_keys(pki, issuer, text, said):
     assert found.change.startswith(f"fetch that of {URL} anew")
 
 
-def test_a_key_set_that_others_may_change(pki, issuer):
-    issuer.path.chmod(0o646)
-    found = finding(pki, issuer)
-    assert (found.grade, found.lines) == (Grade.PROBLEM, (f"chmod o-w {issuer.path}",))
-
-
-def test_a_key_set_that_the_service_may_not_read(pki, issuer):
-    issuer.path.chmod(0o600)
-    found = finding(pki, issuer, Account.of(65534))
-    assert (found.grade, found.lines) == (Grade.PROBLEM, (f"chmod a+r {issuer.path}",))
+@pytest.mark.parametrize(("mode", "user", "change"), [(0o646, os.geteuid(), "o-w"), (0o600, 65534, "a+r")])
+def test_a_key_set_that_others_may_change_or_the_service_may_not_read(pki, issuer, mode, user, change):
+    issuer.path.chmod(mode)
+    found = finding(pki, issuer, Account.of(user))
+    assert (found.grade, found.lines) == (Grade.PROBLEM, (f"chmod {change} {issuer.path}",))
 
 
 def test_the_extra_is_not_installed(pki, issuer, monkeypatch):

@@ -71,15 +71,10 @@ def test_the_first_source_that_knows_answers_for_each_machine_and_kind_by_itself
 
 
 def test_links_of_machines_come_before_those_of_segments_and_of_the_reverse_direction():
-    facts = [
-        Facts(links={"bandwidth": {("x", "y"): 1.0}}),
-        Facts(
-            links={
-                "bandwidth": {("a.x", "c.y"): 2.0, ("x", "y"): 3.0},
-                "latency": {("c.y", "a.x"): 0.1, ("y", "x"): 0.2, ("b.x", "c.y"): 0.3},
-            }
-        ),
-    ]
+    bandwidth = {("a.x", "c.y"): 2.0, ("x", "y"): 3.0}
+    latency = {("c.y", "a.x"): 0.1, ("y", "x"): 0.2, ("b.x", "c.y"): 0.3}
+    links = {"bandwidth": {("x", "y"): 1.0}}, {"bandwidth": bandwidth, "latency": latency}
+    facts = [Facts(links=known) for known in links]
     grid, _ = grid_of(MACHINES, facts, ())
     a, b, c = grid.machines
     assert grid.link(a, c) == (1.0, 0.1)  # the preferred source knows the segments
