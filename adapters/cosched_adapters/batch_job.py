@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from cosched.core.protocol import Named
 from cosched_adapters.batch_system import Known, Offered
-from cosched_adapters.manager import Ended
+from cosched_adapters.manager import End, Ended
 
 SECOND = 1_000_000_000  # nanoseconds
+
+
+def nanoseconds(at: float | None) -> int | None:
+    """Return an instant in nanoseconds; None: it is not known."""
+    return None if at is None else round(at * SECOND)
 
 
 class Phase(Enum):
@@ -71,8 +77,11 @@ class BatchJob:
         whose = self.job_id, self.first_submitted, self.nodes, self.owner, self.named
         return *whose, self.name, self.time_limit, self.account, self.queue
 
+    def lost(self, reason: str) -> Ended:
+        """Return the report of its end, which we have not seen."""
+        return Ended(self.job_id, End.LOST, round(time.time() * SECOND), nanoseconds(self.started), reason=reason)
+
     def known(self) -> Known:
         """Return the job and its state, for `open`."""
         offered, running = self.phase in (Phase.CHOSEN, Phase.OFFERED), self.phase is Phase.RUNNING
-        began = round(self.started * SECOND) if running and self.started is not None else None
-        return Known(*self.told(), offered, running, self.end, began)
+        return Known(*self.told(), offered, running, self.end, nanoseconds(self.started) if running else None)

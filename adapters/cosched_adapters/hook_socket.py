@@ -41,7 +41,7 @@ class HookSocket:
         self._log = SparingLog(_LOG)
         self._acceptor: Acceptor | None = None
 
-    def open(self) -> None:
+    async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         listening = _listen(self._path, self._mode)
         self._inode = self._path.stat().st_ino

@@ -18,7 +18,7 @@ _ROOT = 0
 _ONLY_ROOT = 0o600  # mode of the socket: it is the service's own user's, and root may do all
 
 
-class RootHooks:
+class RootHooks(HookSocket):
     """Serves hooks on the Unix socket `path`, in an existing folder.
 
     `answer` gets the verb and the fields of a line, and a reader that ends when the hook hangs up. It returns the line
@@ -27,21 +27,13 @@ class RootHooks:
 
     def __init__(self, path: Path, answer: Answer) -> None:
         self._answer = answer
-        self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
+        super().__init__(path, {_ROOT}, _ONLY_ROOT, self._hook)
 
-    async def open(self) -> None:
-        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        self._socket.open()
-
-    async def close(self) -> None:
-        """Stop listening, and end all connections."""
-        await self._socket.close()
-
-    def _protocol(self, over: Over) -> asyncio.Protocol:
+    def _hook(self, over: Over) -> asyncio.Protocol:
         reader = asyncio.StreamReader(_LONGEST_LINE)
-        return asyncio.StreamReaderProtocol(reader, partial(self._serve, over))
+        return asyncio.StreamReaderProtocol(reader, partial(self._hear, over))
 
-    async def _serve(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _hear(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         uid = user_of(writer.get_extra_info("socket"))
         try:
             async with asyncio.timeout(_LINE_WITHIN):
@@ -53,6 +45,6 @@ class RootHooks:
             writer.close()
             await writer.wait_closed()
         except (OSError, TimeoutError, ValueError, LineError) as error:
-            self._socket.complain(uid, str(error) or "no line")
+            self.complain(uid, str(error) or "no line")
         finally:
             over()

@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import Generic, Protocol
 
+from cosched.core.protocol import Named
 from cosched.words.file_errors import reason_of
-from cosched_adapters.batch_system import BatchReport, JobOutlook
+from cosched_adapters.batch_system import BatchReport, JobOutlook, Known
 from cosched_adapters.manager import ManagerError, UnknownJobError
 from cosched_adapters.register import Job, Register
 from cosched_adapters.setting_checks import QueueSettings
@@ -30,7 +31,7 @@ class Listener(Protocol):
 
 
 class WatchedQueue(ABC, Generic[Job]):
-    """A part of a `BatchSystem`, which gives it `system`, `_register`, `_look`, `_give_back` and `hasten`.
+    """A part of a `BatchSystem`, which gives it `system`, `_register`, `_look`, `_give_back`, `_name` and `hasten`.
 
     A report is done when the next one is asked for.
     """
@@ -59,6 +60,10 @@ class WatchedQueue(ABC, Generic[Job]):
     async def hasten(self, job_id: str) -> None:
         """See the protocol."""
 
+    @abstractmethod
+    async def _name(self, job: Job, named: Named | None) -> None:
+        """Let a job name another mate, or none; ValueError, ManagerError."""
+
     def _take_told(self) -> list[BatchReport]:
         """Remove the reports that are not read yet, as `open` does: most only repeat what it returns."""
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
@@ -74,6 +79,9 @@ class WatchedQueue(ABC, Generic[Job]):
         except OSError as error:
             raise ManagerError(f"{whom} cannot be served at {where}: {reason_of(error, where)}") from error
         self._tasks.begin(self._watch.run())
+
+    def _all_known(self) -> dict[str, Known]:
+        return {job.job_id: job.known() for job in self._register.jobs.values()}
 
     def _of(self, job_id: str) -> Job:
         job = self._register.jobs.get(job_id)
@@ -126,6 +134,12 @@ class WatchedQueue(ABC, Generic[Job]):
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
         limit = self._common.try_patience if patience is None else patience
         return await self._register.wait_for_offer(self._of(job_id), limit, lambda: self.hasten(job_id))
+
+    async def relink(self, job_id: str, named: Named) -> None:
+        await self._name(self._of(job_id), named)
+
+    async def part(self, job_id: str) -> None:
+        await self._name(self._of(job_id), None)
 
     async def forget(self, job_id: str) -> None:
         self._register.forget(job_id)

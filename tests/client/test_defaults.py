@@ -55,7 +55,7 @@ def test_sockets_of_hooks_and_of_the_page_are_no_domains(home, shipped):
         domain, hooks = (Path(given[table][key]) for table, key in (("domain", "socket"), ("manager", "hook_socket")))
         assert domain.parent == hooks.parent == Path("/run/cosched"), "users look there"
         answering = HookSocket(defaults.SOCKETS / hooks.name, (), 0o666, lambda _: asyncio.Protocol())
-        answering.open()
+        await answering.open()
         with listen_at(defaults.SOCKETS / "page.sock"):
             with pytest.raises(ValueError, match="none is served on this host"):
                 server_address(None)

@@ -48,14 +48,3 @@ def _how(job: BatchJob, record: Record, signal: int | None) -> End:
         return End.EXITED
     ran = (record.ended_at or 0) - (record.started_at or 0)
     return End.TIMEOUT if 0 < job.time_limit <= ran else End.SIGNALLED
-
-
-def never_ran(job_id: str) -> Ended:
-    """Return the report for a job that was deleted before it was let go."""
-    return Ended(job_id, End.CANCELLED, round(time.time() * SECOND))
-
-
-def gone(job: BatchJob) -> Ended:
-    """Return the report for a job that accounting does not have."""
-    began = round(job.started * SECOND) if job.started is not None else None
-    return Ended(job.job_id, End.LOST, round(time.time() * SECOND), began, reason="accounting has no record of its end")

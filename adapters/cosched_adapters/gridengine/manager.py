@@ -13,19 +13,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cosched.core.protocol import Named
-from cosched_adapters.batch_job import Phase
+from cosched_adapters.batch_job import SECOND, Phase
 from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory, Known, LoneJob
 from cosched_adapters.findings import Finding
 from cosched_adapters.gridengine.batch_job import BatchJob
 from cosched_adapters.gridengine.calls import GridEngine
 from cosched_adapters.gridengine.commands import JobRow, RefusedError, words_of
-from cosched_adapters.gridengine.ends import ended, gone, never_ran
+from cosched_adapters.gridengine.ends import ended
 from cosched_adapters.gridengine.gates import Gate, Gates
 from cosched_adapters.gridengine.records import Records
 from cosched_adapters.gridengine.register import Register
 from cosched_adapters.gridengine.settings import GridEngineSettings, read_settings
 from cosched_adapters.gridengine.submitting import submit
-from cosched_adapters.manager import NoRequeueError, SlotsOnRecord
+from cosched_adapters.manager import End, Ended, NoRequeueError, SlotsOnRecord
 from cosched_adapters.mate_fields import ADOPTABLE, is_adoptable
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
@@ -55,7 +55,8 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._engine = GridEngine(settings)
         self._records = Records(settings.records)
         self._register = Register(self._reports.put_nowait, self._now, self._records)
-        self._hooks = RootHooks(settings.hook_socket, Gates(self._hear, self._gone, self._ending).answer)
+        gates = Gates(lambda gate: self._tasks.begin(self._asked(gate)), self._gone, self._ending)
+        self._hooks = RootHooks(settings.hook_socket, gates.answer)
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the prologs."""
@@ -65,7 +66,7 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         self._take_told()
         await self._serve(self._hooks, "the prologs")
         self._watch.hint()
-        return {job.job_id: job.known() for job in self._register.jobs.values()}
+        return self._all_known()
 
     # Orders
 
@@ -164,12 +165,6 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
                 return await self.look()
         return False
 
-    async def relink(self, job_id: str, named: Named) -> None:
-        await self._name(self._of(job_id), named)
-
-    async def part(self, job_id: str) -> None:
-        await self._name(self._of(job_id), None)
-
     async def _name(self, job: BatchJob, named: Named | None) -> None:
         given = words_of(named, job.named)
         self._register.put(job, named, given)
@@ -185,9 +180,6 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
         await self._stop(self._hooks)
 
     # Gates and looks at the queue
-
-    def _hear(self, gate: Gate) -> None:
-        self._tasks.begin(self._asked(gate))
 
     async def _asked(self, gate: Gate) -> None:
         """Note that a prolog asks: what its job names now counts."""
@@ -239,14 +231,14 @@ class GridEngineManager(WatchedQueue[BatchJob], BatchSystem):
     async def _miss(self, job: BatchJob) -> None:
         """Note that a job is not in the queue any more."""
         if job.phase is not Phase.RUNNING and not job.run:
-            self._register.note_end(job, never_ran(job.job_id))
+            self._register.note_end(job, Ended(job.job_id, End.CANCELLED, round(time.time() * SECOND)))
             return
         end = ended(job, await self._engine.records(job.job_id))
         job.missed = job.missed or self._now()
         if end is None and self._now() < job.missed + _ACCOUNTED:
             self._ending(job.job_id)
         else:
-            self._register.note_end(job, end or gone(job))
+            self._register.note_end(job, end or job.lost("accounting has no record of its end"))
 
 
 def _lone(row: JobRow) -> LoneJob:

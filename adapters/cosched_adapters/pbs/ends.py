@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from cosched_adapters.batch_job import SECOND
+from cosched_adapters.batch_job import SECOND, nanoseconds
 from cosched_adapters.manager import End, Ended
 from cosched_adapters.pbs.commands import JobRow
 
@@ -28,7 +28,7 @@ def ended(row: JobRow, started_at: float | None = None) -> Ended:
         row.job_id,
         how,
         round((row.ended_at or time.time()) * SECOND),
-        started_at=round(began * SECOND) if began is not None else None,
+        started_at=nanoseconds(began),
         exit_code=code if how is End.EXITED else None,
         signal=signal if how is End.SIGNALLED else None,
         reason=reason,
@@ -37,10 +37,3 @@ def ended(row: JobRow, started_at: float | None = None) -> Ended:
 
 def _signal(code: int | None) -> int | None:
     return next((code - base for base in _SIGNALLED if code is not None and code > base), None)
-
-
-def gone(job_id: str, started_at: float | None) -> Ended:
-    """Return the report for a job that PBS has forgotten before we saw its end."""
-    ran = round(started_at * SECOND) if started_at is not None else None
-    reason = "PBS does not know it any more"
-    return Ended(job_id, End.LOST, round(time.time() * SECOND), started_at=ran, reason=reason)

@@ -161,12 +161,6 @@ class PbsManager(PbsQueue):
                 return True
         return False
 
-    async def relink(self, job_id: str, named: Named) -> None:
-        await self._name(self._of(job_id), named)
-
-    async def part(self, job_id: str) -> None:
-        await self._name(self._of(job_id), None)
-
     async def _name(self, job: BatchJob, named: Named | None) -> None:
         given = words(named, job.named)
         self._register.name(job, named)

@@ -201,13 +201,7 @@ class OwnPbsManager(PbsQueue):
         """See the protocol: a job without a mate has no gate."""
         return False
 
-    async def relink(self, job_id: str, named: Named) -> None:
-        self._name(self._of(job_id), named)
-
-    async def part(self, job_id: str) -> None:
-        self._name(self._of(job_id), None)
-
-    def _name(self, job: BatchJob, named: Named | None) -> None:
+    async def _name(self, job: BatchJob, named: Named | None) -> None:
         resources = words(named)
         try:
             write_words(self._folder, job.job_id, resources)

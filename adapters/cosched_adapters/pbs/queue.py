@@ -7,12 +7,12 @@ import logging
 import time
 from collections.abc import Sequence
 
-from cosched_adapters.batch_system import BatchSystem, Foreseen, Known, NodeState
+from cosched_adapters.batch_system import BatchSystem, Foreseen, NodeState
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.batch_job import BatchJob
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.commands import NodeRow
-from cosched_adapters.pbs.ends import ended, gone
+from cosched_adapters.pbs.ends import ended
 from cosched_adapters.pbs.prospects import foresee, state_of
 from cosched_adapters.pbs.register import Register
 from cosched_adapters.pbs.settings import PbsSettings
@@ -40,9 +40,6 @@ class PbsQueue(WatchedQueue[BatchJob], BatchSystem):
                 self._register.note_end(job, ended(row))
         self._take_told()
         return nodes
-
-    def _all_known(self) -> dict[str, Known]:
-        return {job.job_id: job.known() for job in self._register.jobs.values()}
 
     async def node_states(self) -> dict[str, NodeState]:
         return {node.name: state_of(node) for node in await self._pbs.nodes()}
@@ -73,5 +70,7 @@ class PbsQueue(WatchedQueue[BatchJob], BatchSystem):
 
     def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
         """Note that a job is not in the queue any more."""
-        if row is None or row.state == "F":
-            self._register.note_end(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
+        if row is None:
+            self._register.note_end(job, job.lost("PBS does not know it any more"))
+        elif row.state == "F":
+            self._register.note_end(job, ended(row, job.started))

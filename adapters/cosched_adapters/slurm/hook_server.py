@@ -58,7 +58,7 @@ class HookServer:
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        self._socket.open()
+        await self._socket.open()
 
     async def close(self) -> None:
         """Stop listening and leave the hooks waiting: they connect to the next server of this socket."""

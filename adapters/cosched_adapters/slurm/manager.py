@@ -123,7 +123,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         for row in rows:
             self._tasks.begin(self._sequences.mend(row, _AFTER_A_RUN))
         self._set_right()
-        return {job.job_id: job.known() for job in self._register.jobs.values()}
+        return self._all_known()
 
     def _make_hooks(self, config: Mapping[str, str]) -> HookServer:
         return HookServer(
@@ -254,52 +254,41 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             return  # its users cannot reserve nodes
         await until_it_answers(lambda: self._slots.take_up(slots, self._register.jobs))
 
+    # Orders for slots continue if the caller is cancelled
+
     async def start_wanted(
         self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
     ) -> WantedStart:
-        """See the protocol; continues if the caller is cancelled."""
         starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
         return await self._tasks.finish(starting)
 
     async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
-        """See the protocol; continues if the caller is cancelled."""
         return await self._tasks.finish(self._slots.quote(self._of(job_id), not_before, paired, keep=keep))
 
     async def drop_quote(self, job_id: str) -> None:
-        """See the protocol; continues if the caller is cancelled."""
         await self._tasks.finish(self._slots.drop_quote(job_id))
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
-        """See the protocol; continues if the caller is cancelled."""
         return await self._tasks.finish(self._slots.book(self._of(job_id), generation, at, paired))
 
     async def claim(self, job_id: str) -> int:
-        """See the protocol; continues if the caller is cancelled."""
         return await self._tasks.finish(self._slots.claim(self._of(job_id), self.settings.try_patience))
 
     async def unbook(self, job_id: str) -> None:
-        """See the protocol; continues if the caller is cancelled."""
         await self._tasks.finish(self._slots.unbook(job_id))
 
     def _remove_what_is_over(self) -> None:
         for job_id in self._slots.over(self._register.jobs):
             self._tasks.begin(self._slots.unbook(job_id))
 
-    async def relink(self, job_id: str, named: Named) -> None:
-        """See the protocol: the comment keeps the rest."""
-        job = self._of(job_id)
-        if not comments.is_of_task(named, job.task):
+    async def _name(self, job: BatchJob, named: Named | None) -> None:
+        """See the class above: the comment keeps the rest."""
+        if named is not None and not comments.is_of_task(named, job.task):
             raise ValueError(comments.ARRAY)
-        for row in await self._rows_of(job_id):
-            await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), named))
+        for row in await self._rows_of(job.job_id):
+            rest = comments.remove(row.comment or "")
+            await self._slurm.set_comment(job.job_id, rest if named is None else comments.add(rest, named))
             job.named = named
-
-    async def part(self, job_id: str) -> None:
-        """See the protocol: the comment keeps the rest."""
-        job = self._of(job_id)
-        for row in await self._rows_of(job_id):
-            await self._slurm.set_comment(job_id, comments.remove(row.comment or ""))
-            job.named = None
 
     async def _rows_of(self, job_id: str) -> list[JobRow]:
         """Return the row of a job; Slurm shows a whole array for the id of its last task."""

@@ -230,7 +230,7 @@ class Register(register.Register[BatchJob]):
         if job.phase is Phase.OFFERED:
             self.hooks.end(job.job_id)  # it may be that of another job with this id: Slurm offers that again
         if job.phase is not Phase.ENDED:
-            self._end(job, states.gone(job.job_id, time.time(), job.started))
+            self._end(job, job.lost("Slurm does not know it any more"))
 
     def _ended(self, job: BatchJob, end: Ended) -> None:
         """Note an end, and end the hook that still waits.

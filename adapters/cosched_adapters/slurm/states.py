@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from cosched_adapters.batch_job import SECOND
+from cosched_adapters.batch_job import SECOND, nanoseconds
 from cosched_adapters.manager import End, Ended
 
 
@@ -62,14 +62,8 @@ def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at
         job_id,
         how,
         round(at * SECOND),
-        started_at=round(started_at * SECOND) if started_at is not None else None,
+        started_at=nanoseconds(started_at),
         exit_code=code if ran and how is End.EXITED else None,
         signal=signal if ran and how is End.SIGNALLED and signal else None,
         reason=reason,
     )
-
-
-def gone(job_id: str, at: float, started_at: float | None) -> Ended:
-    """Return the report for a job that Slurm has forgotten before we saw its end."""
-    ran = round(started_at * SECOND) if started_at is not None else None
-    return Ended(job_id, End.LOST, round(at * SECOND), started_at=ran, reason="Slurm does not know it any more")
