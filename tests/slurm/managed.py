@@ -7,13 +7,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.commands import JobRow, details, each_row, queue
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings
-from deploy.slurm.lab import Cluster, Lab, LabError
+from deploy.slurm.lab import Cluster, Lab, LabError, clear
 from deploy.slurm.lab.configuration import Options
 from tests.slurm.cosched_hooks import Site, site
 
@@ -37,6 +39,25 @@ def clusters(*names: str, **options: Any) -> Iterator[dict[str, tuple[Cluster, S
         each = {name: Options(**sites[name].options, **options) for name in names}
         lab = stack.enter_context(Lab(names=names, each=each))
         yield {name: (lab[name], sites[name]) for name in names}
+
+
+Place = tuple[Cluster, Site]
+
+
+def places(**options: Any) -> tuple[Any, Any]:
+    """Return two fixtures: a cluster for a module, which is called intrepid, and the same for one test."""
+
+    @pytest.fixture(scope="module")
+    def made() -> Iterator[Place]:
+        with clusters("intrepid", **options) as found:
+            yield found["intrepid"]
+
+    @pytest.fixture
+    def place(made: Place) -> Iterator[Place]:
+        yield made
+        clear(made[0])
+
+    return made, place
 
 
 class Counted:

@@ -1,19 +1,16 @@
 """Two real Slurm clusters, coscheduled: what users and operators ask for, of jobs of all kinds."""
 
 import os
-import subprocess
 
 import pytest
 
-from cosched.core.story import Why
 from cosched_adapters.slurm.comments import ARRAY, HET
 from deploy.slurm.lab import Domain
-from tests.live.coupled import known, story
+from tests.live.coupled import known
 from tests.live.workloads import Work
 from tests.slurm.coupled_checks import (
     START,
     Served,
-    check_cosched_agrees,
     check_nothing_is_left,
     comment_of,
     hold,
@@ -37,36 +34,6 @@ def submit_later(coupled: Served, domain: Domain, comment: str = "cosched:adopta
 
 def let_begin(domain: Domain, job: str) -> None:
     domain.cluster.scontrol("update", f"jobid={job}", "StartTime=now")
-
-
-@pytest.mark.soak  # test_manager has one without a service
-def test_jobs_that_slurm_would_not_requeue_hold_where_others_yield(coupled: Served) -> None:
-    there = coupled.there
-    programs = {name: popen(there, name, f"--comment=cosched:pair={name}", "true") for name in ("srun", "salloc")}
-    batch = coupled.submit(there, P, "--no-requeue")
-    interactive = coupled.until(lambda: named(there, *programs), "srun and salloc to submit")
-    for job in (batch, *interactive):
-        coupled.until_state(there, job, "holding")
-    check_cosched_agrees(coupled)
-    assert there.service.try_run("release", batch).returncode == 1
-    mates = [coupled.submit(coupled.here, Work(name, 1, 0.1)) for name in (*programs, "p")]
-    coupled.outcome(mates, [*interactive, batch])
-    assert [program.wait() for program in programs.values()] == [0, 0]
-    assert {why for mate in mates for why in whys(coupled.here, mate)} == {"its holding mate started"}
-    assert {known(there)[job].state for job in (batch, *interactive)} == {"completed"}
-
-
-def popen(domain: Domain, *argv: str) -> subprocess.Popen[bytes]:
-    silent = subprocess.DEVNULL
-    environment = domain.cluster.environment
-    return subprocess.Popen(argv, env=environment, cwd=domain.cluster.jobs, stdin=silent, stdout=silent, stderr=silent)
-
-
-def named(domain: Domain, *names: str) -> list[str]:
-    """The jobs whose comments name these pairs, in this order, once all are there."""
-    jobs = dict(line.split()[::-1] for line in domain.cluster.squeue("-h", "-o", "%i %k").splitlines())
-    found = [jobs.get(f"cosched:pair={name}", "") for name in names]
-    return found if all(found) else []
 
 
 def test_heterogeneous_jobs_of_two_mates_and_arrays_of_one_start_alone_and_a_warning_says_so(coupled: Served) -> None:
@@ -213,59 +180,6 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     coupled.until_job(here, other, lambda job: job.reason == "MateUnknown", "to wait for a mate of its owner's")
     here.service.run("cancel", other)
     assert comment_of(there, own) == "cosched:adoptable"
-
-
-@pytest.mark.soak  # as in tests/live/test_wrong_mates.py
-def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    held = hold(coupled, here, Work("tvice", 1, 0.1))
-    said = here.service.try_run("link", held, "--pair", "p").stdout
-    assert said.endswith(f"(was tvice@{there.name})\n")
-    assert comment_of(here, held) == "cosched:pair=p"
-    assert known(here)[held].state in ("ready", "holding"), "it keeps its nodes, and has not started"
-    coupled.check_started_together([held], [coupled.submit(there, P)])
-
-
-@pytest.mark.soak  # as in tests/live/test_wrong_mates.py
-def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    wrong = f"--comment=cosched:mate={there.name}/99999"
-    waits, goes = coupled.submit(here, ALONE, wrong), coupled.submit(here, ALONE, f"{wrong}8 cosched:or-alone")
-    coupled.until_job(here, waits, lambda job: job.reason == "MateUnknown", "to wait for another mate")
-    here.service.run("link", waits, f"{there.name}:99999", "--or-alone")
-    assert comment_of(here, waits) == f"cosched:mate={there.name}/99999 cosched:or-alone"
-    for job in (waits, goes):
-        coupled.until_state(here, job, "completed")
-        assert whys(here, job) == [Why.NO_SUCH_PAIR]
-
-
-@pytest.mark.soak  # two owners are refused in the short tier
-def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    first = hold(coupled, here, P)
-    second = coupled.submit(here, P)
-    here.cluster.wait_for_state(int(second), "COMPLETED")
-    assert f"job {second} starts alone: its pair is that of job {first} already" in warnings(here, second)
-    coupled.check_started_together([first], [coupled.submit(there, P)])
-    third = hold(coupled, here, P)
-    coupled.check_started_together([third], [coupled.submit(there, P)])
-
-
-@pytest.mark.soak  # test_sizes has one without a service
-def test_what_slurm_gives_of_a_range_of_nodes_is_on_record(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    busy = {domain: str(domain.cluster.sbatch("sleep 600", "--nodes=3")) for domain in coupled.lab}
-    for domain, job in busy.items():
-        domain.cluster.wait_for_state(int(job), "RUNNING")
-    late = coupled.submit(there, P, "--nodes=1-4")
-    coupled.until_job(there, late, lambda job: job.holds.yields > 0, "to yield")
-    assert known(there)[late].nodes == 2
-    there.cluster.scancel(int(busy[there]))
-    first = coupled.submit(here, P, "--nodes=1-4")
-    coupled.check_started_together([first], [late])
-    assert (known(here)[first].nodes, known(there)[late].nodes) == (2, 4)
-    assert not story(there, late, kinds=["resized"])
-    here.cluster.scancel(int(busy[here]))
 
 
 def test_cosched_submit_passes_a_range_of_nodes_on(coupled: Served) -> None:

@@ -18,8 +18,8 @@ from cosched_adapters.slurm import reservations
 from cosched_adapters.slurm.doctor import examine
 from cosched_adapters.slurm.reservations import new_name, put_in
 from cosched_adapters.slurm.settings import read_settings
-from deploy.slurm.lab import Cluster, CoupledLab, Domain, clear, wait_for
-from tests.slurm.cosched_hooks import Site, check_for_compiler, site
+from deploy.slurm.lab import Cluster, clear
+from tests.slurm.cosched_hooks import Site, site
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
 CONFIGURATION = """
@@ -193,13 +193,6 @@ def test_a_reservation_for_no_slot_is_found_and_what_is_said_removes_it_and_no_o
     assert cluster.job(int(kept))["Reservation"] == others[1]
 
 
-def test_flags_of_prologs_and_the_plain_scheduler_do_no_harm(found):
-    assert (
-        wrong(found(PrologFlags="Alloc,DeferBatch", SchedulerParameters="bf_interval=1,batch_sched_delay=0,defer"))
-        == []
-    )
-
-
 def test_a_cluster_that_does_not_answer_is_one_problem(lab, found, tmp_path):
     cluster, _ = lab
     text = cluster.conf.read_text()
@@ -235,23 +228,3 @@ def test_the_command_shows_it_all_and_says_by_its_exit_code_whether_there_are_pr
     assert said["problems"] == 1
     (problem,) = [finding for finding in said["findings"] if finding["grade"] == "problem"]
     assert (problem["group"], problem["lines"], problem["file"]) == ("slurm", ["JobRequeue=1"], str(cluster.conf))
-
-
-@pytest.mark.soak  # each finding of doctor has a test of its own
-def test_the_services_of_a_laboratory_are_set_up_as_they_should_be():
-    check_for_compiler()
-    with CoupledLab(options={"nodes": 1}) as lab:
-        for domain, peer in zip(lab, ("eureka", "intrepid"), strict=True):
-            # On a busy machine the first comparisons of clocks may be poor; one comes every second.
-            what = f"{domain.name} to know the clock of {peer}"
-            grades = wait_for(lambda: (said := grades_of(domain))[f"{peer} clock"] == "ok" and said, what)  # noqa: B023
-            for subject in ("service", "slurmctld", "PrologSlurmctld", "hook_socket"):
-                assert grades[subject] == "ok", (subject, grades)
-
-
-def grades_of(domain: Domain) -> dict[str, str]:
-    """What the doctor says, by subject; no problem is among it."""
-    config = str(domain.service.folder / "cosched.toml")
-    said = json.loads(domain.service.try_run("doctor", "--config", config, "--json").stdout)
-    assert said["problems"] == 0, said
-    return {finding["subject"]: finding["grade"] for finding in said["findings"]}

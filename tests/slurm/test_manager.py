@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,24 +12,9 @@ from cosched.core.protocol import named_mate
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
 from cosched_adapters.manager import End, Ended, ManagerError, NoRequeueError
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows
+from tests.slurm.managed import BUSY, Counted, Managed, Place, places, rows
 
-Place = tuple[Cluster, Site]
-
-
-@pytest.fixture(scope="module")
-def intrepid() -> Iterator[Place]:
-    """A cluster of 4 nodes, of 50 CPUs each."""
-    with clusters("intrepid", nodes=4, cpus=50) as made:
-        yield made["intrepid"]
-
-
-@pytest.fixture
-def place(intrepid: Place) -> Iterator[Place]:
-    yield intrepid
-    clear(intrepid[0])
+made, place = places(nodes=4, cpus=50)
 
 
 async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:

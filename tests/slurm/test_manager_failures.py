@@ -2,33 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from cosched.conformance.adapters.reporting import PATIENCE
 from cosched_adapters.batch_system import Offered, Withdrawn
 from cosched_adapters.manager import Ended
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site, site
-from tests.slurm.managed import Managed, clusters, rows
+from tests.slurm.cosched_hooks import site
+from tests.slurm.managed import Managed, Place, places, rows
 from tests.slurm.versions import config_of
 
-Place = tuple[Cluster, Site]
 SHORT_PATIENCE = 20  # seconds for which its hook waits for a service: more than any pause of ours
-
-
-@pytest.fixture(scope="module")
-def one() -> Iterator[Place]:
-    """A cluster of 2 nodes, of 2 CPUs each."""
-    with clusters("intrepid", nodes=2, cpus=2) as found:
-        yield found["intrepid"]
-
-
-@pytest.fixture
-def place(one: Place) -> Iterator[Place]:
-    yield one
-    clear(one[0])
+made, place = places(nodes=2, cpus=2)
 
 
 @pytest.mark.soak
@@ -73,21 +57,6 @@ async def test_a_held_job_whose_node_goes_down_is_offered_again_on_another(place
             assert (await slurm.wait_for(Ended, job)).succeeded
         finally:
             await asyncio.to_thread(slurm.cluster.resume_node, node)
-
-
-@pytest.mark.soak
-async def test_many_turns_given_back_keep_the_priority(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        job = await slurm.hold("true", "--nice=3")
-        shown = ("-h", "-j", job, "-o", "%Q %y")
-        priority = await asyncio.to_thread(slurm.cluster.squeue, *shown)
-        for _ in range(14):
-            assert await slurm.manager.give_back(job)
-            assert await slurm.manager.try_start(job, PATIENCE)
-        assert await asyncio.to_thread(slurm.cluster.squeue, *shown) == priority
-        assert (await slurm.row(job)).restarts == 14
-        assert await slurm.manager.start(job)
-        assert (await slurm.wait_for(Ended, job)).succeeded
 
 
 async def test_a_change_of_nice_would_free_a_job_that_is_held_by_its_user(place: Place) -> None:

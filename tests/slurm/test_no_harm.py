@@ -1,13 +1,11 @@
 """Jobs without mates: their hooks ask nobody, they cause no command of Slurm, and an idle service hardly makes any."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from deploy.slurm.lab import Cluster, CoupledLab, wait_for
-from tests.live.workloads import contended
 from tests.slurm.cosched_hooks import Service, check_for_compiler
 from tests.slurm.coupled import Coupled
 from tests.slurm.managed import Counted, clusters
@@ -64,32 +62,3 @@ def test_jobs_without_mates_cause_no_command_of_slurm(coupled: Coupled, counted:
     before = counted.calls()
     submit_unpaired(coupled.here.cluster)
     assert counted.calls() == before != []
-
-
-@pytest.mark.soak  # test_manager has it without load
-def test_the_queue_is_looked_at_once_a_second_at_most_under_load(coupled: Coupled, counted: Counted) -> None:
-    began, before = time.monotonic(), len(counted.calls("squeue"))
-    outcome = coupled.run(contended(1, PAIRS, ALONE))
-    assert outcome.alone() == {}
-    calls = counted.calls("squeue")[before:]  # before the time is read, which may be much later
-    most = len(coupled.lab.domains) * ((time.monotonic() - began) / PACE + 2)
-    looks = [call for call in calls if " -j " not in call]
-    assert 0 < len(looks) <= most
-    assert len(calls) <= 3 * most, "who looks, and who hears of a hook, asks about new jobs"
-
-
-@pytest.mark.soak
-def test_an_idle_service_looks_at_the_queue_once_an_interval_at_most(coupled: Coupled, counted: Counted) -> None:
-    coupled.lab.restart(poll_interval=POLL_INTERVAL)
-    assert not any(coupled.unended(domain) for domain in coupled.lab)
-    wait_for_polls(counted, 1)
-    began, before = time.monotonic(), counted.calls()
-    wait_for_polls(counted, len(before) + INTERVALS * len(coupled.lab.domains))
-    polls = counted.calls()[len(before) :]  # before the time is read, which may be much later
-    seconds = time.monotonic() - began
-    assert len(polls) <= len(coupled.lab.domains) * (seconds / POLL_INTERVAL + 2)  # one may have been under way
-    assert {poll.split()[0] for poll in polls} == {"squeue"}
-
-
-def wait_for_polls(counted: Counted, calls: int) -> None:
-    wait_for(lambda: len(counted.calls()) >= calls, f"{calls} commands of Slurm, but {counted.calls()}")

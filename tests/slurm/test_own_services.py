@@ -87,6 +87,28 @@ def jobs_of(sides: tuple[Side, Side]) -> str:
     return "\n".join(side.cluster.squeue("-a", "-t", "all") + side("queue", "--all") + side.log for side in sides)
 
 
+def wait_for_starts(sides: tuple[Side, Side], name: str) -> None:
+    try:
+        wait_until(lambda: all(name in side.starts() for side in sides), f"{name} starts")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{jobs_of(sides)}") from None
+
+
+def check_starts(sides: tuple[Side, Side]) -> None:
+    """Both jobs start once, and together."""
+    wait_for_starts(sides, "run1")
+    (first,), (second,) = (side.starts()["run1"] for side in sides)
+    assert abs(first - second) < 1
+
+
+def waits_at_its_gate(side: Side) -> str:
+    """Submit a job, and wait until it does."""
+    job = side.submit("run1")
+    at = f"0 ready nodes=1 nodelist={side.cluster.name}1 locked"
+    wait_until(lambda: side.told(job) == [at], "it waits at its gate")
+    return job
+
+
 @pytest.fixture
 def held(short_path: Path) -> Iterator[tuple[Side, Side]]:
     with coupled(short_path, "hold") as sides:
@@ -105,10 +127,7 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
     for name in names:
         here.submit(name)
         there.submit(name)
-        wait_until(
-            lambda name=name: name in here.starts() and name in there.starts(),
-            f"{name} starts:\n{here.log}\n{there.log}\n{here.cluster.squeue('-a')}{there.cluster.squeue('-a')}",
-        )
+        wait_for_starts(sides, name)
     gaps = [abs(here.starts()[name][0] - there.starts()[name][0]) for name in names]
     assert all(len(times) == 1 for side in sides for times in side.starts().values())
     assert statistics.median(gaps) < 1, gaps
@@ -122,14 +141,12 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
 @pytest.mark.soak
 def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side]) -> None:
     here, there = held
-    first = here.submit("run1")
-    wait_until(lambda: here.told(first) == ["0 ready nodes=1 nodelist=intrepid1 locked"], "it waits at its gate")
+    waits_at_its_gate(here)
     for side in held:
         side.kill()
     there.submit("run1")  # which starts the service there
     here("queue")
-    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}")
-    assert [len(side.starts()["run1"]) for side in held] == [1, 1]
+    check_starts(held)
 
     cancelled = here.submit("run2")
     wait_until(lambda: here.told(cancelled) != [], "it waits at its gate")
@@ -141,15 +158,11 @@ def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side])
 @pytest.mark.soak
 def test_a_job_whose_gate_is_killed_waits_again(held: tuple[Side, Side]) -> None:
     here, there = held
-    first = there.submit("run1")
-    wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
+    first = waits_at_its_gate(there)
     there.kill_gate(first)
     here.submit("run1")  # before Slurm has seen that
-    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 120)
-    assert [len(side.starts()["run1"]) for side in held] == [1, 1]
+    check_starts(held)
     assert there.told(first)[1:] == ["1 ready nodes=1 nodelist=eureka1 locked", "1 starting soon", "1 started"]
-    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
-    assert gap < 1, gap
 
 
 @pytest.mark.soak
@@ -187,10 +200,7 @@ def test_pairs_over_kills_of_services_connections_and_gates(sides: tuple[Side, S
         order[1].submit(name)
         for side in sides:
             side("queue")
-        try:
-            wait_until(lambda name=name: all(name in side.starts() for side in sides), f"{name} starts", 180)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{jobs_of(sides)}") from None
+        wait_for_starts(sides, name)
     starts = [side.starts() for side in sides]
     assert all(len(times) == 1 for side in starts for times in side.values())
     gaps = [abs(starts[0][name][0] - starts[1][name][0]) for name in starts[0]]
@@ -202,15 +212,12 @@ def test_a_gate_starts_its_service_again_but_not_one_that_its_user_has_ended(hel
     here, there = held
     there.change(gate_patience=20)
     there("up")
-    first = there.submit("run1")
-    wait_until(lambda: there.told(first) == ["0 ready nodes=1 nodelist=eureka1 locked"], "it waits at its gate")
+    waits_at_its_gate(there)
     here("down")  # whose connection would start it, too
     there.kill()
     wait_until(lambda: there.process is not None, "its gate has started its service", 180)
     here.submit("run1")
-    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}", 180)
-    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
-    assert gap < 1, gap
+    check_starts(held)
 
     second = there.submit("run2")
     wait_until(lambda: len(there.told(second)) == 1, "it waits at its gate")
@@ -242,8 +249,7 @@ def test_jobs_yield_where_jobs_are_not_requeued_unless_they_ask(short_path: Path
         first = here.submit("run1")
         wait_until(lambda: "0 gone" in here.told(first), "it yields")
         there.submit("run1")
-        wait_until(lambda: all("run1" in side.starts() for side in sides), jobs_of(sides), 180)
-        assert [len(side.starts()["run1"]) for side in sides] == [1, 1]
+        check_starts(sides)
         kept = here.run("submit", "--pair", "run2", "-", text="#!/bin/sh\n#SBATCH --no-requeue\n")
         assert "Slurm must not requeue it" in kept.stderr or "no-requeue" in kept.stderr, kept.stderr
 
@@ -259,13 +265,11 @@ def test_a_connection_that_freezes_is_replaced(held: tuple[Side, Side], end: str
     try:
         here.submit("run1")
         there.submit("run1")
-        wait_until(lambda: all("run1" in side.starts() for side in held), jobs_of(held), 180)
+        check_starts(held)
     finally:
         for process in frozen:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGCONT)
-    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
-    assert gap < 1, gap
 
 
 @pytest.mark.soak
@@ -287,9 +291,7 @@ def test_nodes_that_do_not_share_the_home_reach_the_service_by_tcp(held: tuple[S
     here.kill()
     here("up")
     there.submit("run1")
-    wait_until(lambda: all("run1" in side.starts() for side in held), jobs_of(held), 180)
-    gap = abs(here.starts()["run1"][0] - there.starts()["run1"][0])
-    assert gap < 1, gap
+    check_starts(held)
     assert (here.folder / "out").read_text() == ""
 
 

@@ -2,30 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
 
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import Managed, clusters
+from tests.slurm.managed import Managed, Place, places
 
 pytestmark = pytest.mark.soak
 AT = re.compile(r"to start at (\S+) using .* on nodes? (\S+)")
 
 
-@pytest.fixture(scope="module")
-def place() -> Iterator[tuple[Cluster, Site]]:
-    """A cluster of 4 nodes."""
-    with clusters("intrepid", nodes=4, cpus=50) as each:
-        yield each["intrepid"]
-        cluster, _ = each["intrepid"]
-        cluster.scontrol("update", "nodename=intrepid4", "state=resume")
-        clear(cluster)
+made, place = places(nodes=4, cpus=50)
 
 
-async def test_states_and_starts_are_as_slurm_has_them(place: tuple[Cluster, Site]) -> None:
+async def test_states_and_starts_are_as_slurm_has_them(place: Place) -> None:
     """One node runs a job of two minutes, one is drained; two are free."""
     cluster, _ = place
     job = cluster.sbatch("sleep 1000", "--exclusive", "--time=2", "--nodelist=intrepid1")
@@ -46,3 +36,4 @@ async def test_states_and_starts_are_as_slurm_has_them(place: tuple[Cluster, Sit
             assert (found.at >= end) == (count == 3 or names == ["intrepid1"])
         assert (await slurm.manager.foresee(4, 60, [])).at is None
         assert (await slurm.manager.foresee(1, 60, ["intrepid4"])).at is None
+    cluster.scontrol("update", "nodename=intrepid4", "state=resume")

@@ -1,31 +1,13 @@
 """Jobs of a real Slurm that ask for a range of nodes: their size is what Slurm gives them (slurm.md)."""
 
 import asyncio
-from collections.abc import Iterator
-
-import pytest
 
 from cosched_adapters.batch_system import Offered, Resized
 from cosched_adapters.manager import Ended
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import BUSY, Managed, clusters
+from tests.slurm.managed import BUSY, Managed, Place, places
 
-Place = tuple[Cluster, Site]
 RANGE = "--nodes=1-4"
-
-
-@pytest.fixture(scope="module")
-def intrepid() -> Iterator[Place]:
-    """A cluster of 4 nodes."""
-    with clusters("intrepid", nodes=4) as found:
-        yield found["intrepid"]
-
-
-@pytest.fixture
-def place(intrepid: Place) -> Iterator[Place]:
-    yield intrepid
-    clear(intrepid[0])
+made, place = places(nodes=4)
 
 
 async def busy(slurm: Managed, nodes: int) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -13,28 +12,13 @@ from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched_adapters.slurm.slots import REFUSED, Slots
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import Managed, clusters
+from tests.slurm.managed import Managed, Place, places
 
-Place = tuple[Cluster, Site]
 AHEAD = 8  # seconds from now to a slot: more than booking it takes on a busy host
 LATER = "--begin=now+1hour"  # so Slurm leaves the job alone until it is booked
 PATIENCE = 60.0
 PLENTY = Fraction(1000)
-
-
-@pytest.fixture(scope="module")
-def both() -> Iterator[dict[str, Place]]:
-    """A cluster of 4 nodes with one CPU each."""
-    with clusters("intrepid", nodes=4) as both:
-        yield both
-
-
-@pytest.fixture
-def place(both: dict[str, Place]) -> Iterator[Place]:
-    yield both["intrepid"]
-    clear(both["intrepid"][0])
+made, place = places(nodes=4)
 
 
 def slurm_of(managed: Managed) -> Slurm:
@@ -220,18 +204,6 @@ async def test_a_new_service_puts_jobs_into_their_slots_again_and_books_those_th
         expected = {each.name: [owner[0]] for owner, each in found.items() if owner}
         assert await slurm_of(slurm).jobs_inside() == expected
         await after.take_up({}, {})
-
-
-@pytest.mark.soak
-async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=1", "--time=1")
-        now = int(time.time())
-        assert await slots.book(job, 1, now + 1000, ())
-        assert await slots.book(job, 2, now + 100, ())
-        (found,) = await slurm_of(slurm).reservations()
-        assert (whose(found.name), found.start) == ((job.job_id, 2), now + 100)
-        await slots.unbook(job.job_id)
 
 
 @pytest.mark.soak

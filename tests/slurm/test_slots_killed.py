@@ -9,29 +9,24 @@ import pytest
 
 from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.slots import Slots
-from deploy.slurm.lab import Cluster, clear
+from deploy.slurm.lab import Cluster
 from tests.slurm.killing import AFTER, BEFORE, STEPS, Killer
-from tests.slurm.managed import Managed, clusters
-from tests.slurm.test_slots import LATER, PATIENCE, Place, left_over, slots_of
+from tests.slurm.managed import Managed, Place, places
+from tests.slurm.test_slots import LATER, PATIENCE, left_over, slots_of
 
 pytestmark = pytest.mark.soak
 KILLED = 120.0  # seconds
 
 
-@pytest.fixture(scope="module")
-def both() -> Iterator[dict[str, Place]]:
-    """A cluster of 4 nodes with one CPU each."""
-    with clusters("intrepid", nodes=4) as both:
-        yield both
+made, cleared = places(nodes=4)
 
 
 @pytest.fixture
-def place(both: dict[str, Place]) -> Iterator[Place]:
-    cluster, _ = both["intrepid"]
-    yield both["intrepid"]
+def place(cleared: Place) -> Iterator[Place]:
+    yield cleared
+    cluster, _ = cleared
     for node in cluster.nodes:  # drained if Slurm has forgotten that a job runs there, and starts it again
         cluster.try_run("scontrol", "update", f"nodename={node}", "state=resume")
-    clear(cluster)
 
 
 @pytest.mark.parametrize("when", [BEFORE, AFTER])

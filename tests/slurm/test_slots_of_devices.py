@@ -9,12 +9,10 @@ import pytest
 
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.slurm.slots import REFUSED
-from deploy.slurm.lab import Cluster, clear
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import Managed, clusters
+from deploy.slurm.lab import clear
+from tests.slurm.managed import Managed, Place, clusters
 from tests.slurm.test_slots import LATER, PATIENCE, left_over, queued, slots_of, starts_at_slot
 
-Place = tuple[Cluster, Site]
 ENDLESS = "sleep 1000"
 SMALL = ("--mem=100", "--time=5")
 
