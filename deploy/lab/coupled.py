@@ -38,6 +38,7 @@ class Domain(ABC):
     """A domain with a service; `folder` has its files, and `notes` is for its jobs. `peers`: the other domains."""
 
     kind: str
+    names_mate: tuple[str, ...] = ()  # the option of a job that names its mate by a word
 
     def __init__(self, name: str, peers: Sequence[str], folder: Path, keeping: Keeping, nodes: int) -> None:
         self.name, self.peers, self.folder, self.nodes = name, peers, folder, nodes
@@ -52,7 +53,6 @@ class Domain(ABC):
     def manager(self) -> dict[str, object]:
         """Return the manager's own settings."""
 
-    @abstractmethod
     def submit(
         self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
     ) -> str:
@@ -60,10 +60,18 @@ class Domain(ABC):
 
         `group` has a job on each domain. `options`: more for the command that submits.
         """
+        mate = self._pair(pair) if pair else self._group(group) if group else []
+        return self._submit(script, nodes, *mate, *options)
 
-    def word(self, pair: str | None, group: str | None) -> str:
-        """Return the word by which a job names its mate, or those of its group; empty: nobody."""
-        return f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}" if group else ""
+    @abstractmethod
+    def _submit(self, script: str, nodes: int, *options: str) -> str:
+        """See `submit`; `options` name the job's mate, too."""
+
+    def _pair(self, name: str) -> list[str]:
+        return [option.format(f"pair={name}") for option in self.names_mate]
+
+    def _group(self, name: str) -> list[str]:
+        return [option.format(f"group={name}@{'+'.join(self.peers)}") for option in self.names_mate]
 
     def queued(self) -> set[str]:
         """Return the jobs that have not ended, by the batch system."""
@@ -83,6 +91,7 @@ class Pbs(Domain):
     """A PBS cluster."""
 
     kind = "pbs"
+    names_mate = ("-l{}",)
 
     def start(self, stack: ExitStack) -> None:
         self.cluster = stack.enter_context(PbsCluster(self.name, self.folder / "pbs", self.nodes))
@@ -93,13 +102,9 @@ class Pbs(Domain):
         cluster = self.cluster
         return {"bin": str(cluster.bin), "hook_socket": str(cluster.folder / "hooks.sock"), "command_timeout": 30}
 
-    def submit(
-        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
-    ) -> str:
-        mate = [f"-l{word}"] if (word := self.word(pair, group)) else []
+    def _submit(self, script: str, nodes: int, *options: str) -> str:
         common = f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null"
-        job = self.cluster.qsub(script, *common, *mate, *options)
-        return job.partition(".")[0]
+        return self.cluster.qsub(script, *common, *options).partition(".")[0]
 
     def queued(self) -> set[str]:
         return {job.partition(".")[0] for job in self.cluster.run("qselect").split()}
@@ -117,6 +122,7 @@ class Slurm(Domain):
     """A Slurm cluster."""
 
     kind = "slurm"
+    names_mate = ("--comment=cosched:{}",)
 
     def start(self, stack: ExitStack) -> None:
         options = {"nodes": self.nodes}
@@ -130,13 +136,9 @@ class Slurm(Domain):
         sockets = {"hook_socket": str(hooks.socket), "waiting_folder": str(hooks.waiting)}
         return {"conf": conf, "gate_lead": GATE_LEAD, "command_timeout": 30, **sockets}
 
-    def submit(
-        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
-    ) -> str:
-        mate = [f"--comment=cosched:{word}"] if (word := self.word(pair, group)) else []
-        text = f"#!/bin/bash\n{script}\n"
+    def _submit(self, script: str, nodes: int, *options: str) -> str:
         common = f"--nodes={nodes}", "--output=/dev/null", "--time=10"
-        return str(self.lab.cluster.sbatch(text, *common, *mate, *options))
+        return str(self.lab.cluster.sbatch(f"#!/bin/bash\n{script}\n", *common, *options))
 
     def queued(self) -> set[str]:
         return set(self.lab.cluster.squeue("-h", "--format=%i").split())
@@ -154,6 +156,7 @@ class GridEngine(Domain):
     """A Grid Engine cluster; a node is a slot."""
 
     kind = "gridengine"
+    names_mate = ("-ac", "{}")
 
     def start(self, stack: ExitStack) -> None:
         folder = self.folder / "cluster"
@@ -164,12 +167,9 @@ class GridEngine(Domain):
     def manager(self) -> dict[str, object]:
         return {"bin": str(self.cluster.bin), "hook_socket": str(self.folder / "hooks.sock"), "command_timeout": 30}
 
-    def submit(
-        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
-    ) -> str:
-        mate = ["-ac", word] if (word := self.word(pair, group)) else []
+    def _submit(self, script: str, nodes: int, *options: str) -> str:
         common = "-pe", "nodes", str(nodes), "-l", "h_rt=600"
-        return self.cluster.qsub(f"COSCHED_JOB_ID=$JOB_ID\n{script}", *common, *mate, *options)
+        return self.cluster.qsub(f"COSCHED_JOB_ID=$JOB_ID\n{script}", *common, *options)
 
     def queued(self) -> set[str]:
         return set(self.cluster.states())
@@ -185,19 +185,19 @@ class Local(Domain):
     """Local processes."""
 
     kind = "local"
+    names_mate = ("--{}",)
 
     def manager(self) -> dict[str, object]:
         return {"slots": self.nodes, "policy": "fcfs", "grace": 1}
 
-    def submit(
-        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
-    ) -> str:
+    def _group(self, name: str) -> list[str]:
+        return [f"--group={name}", f"--with={','.join(self.peers)}"]
+
+    def _submit(self, script: str, nodes: int, *options: str) -> str:
         path = self.folder / "script"
         path.write_text(f"#!/bin/bash\n{script}\n")
-        members = [f"--group={group}", f"--with={','.join(self.peers)}"] if group else []
-        mate = [f"--pair={pair}"] if pair else members
         common = f"--nodes={nodes}", "--time=10", f"--chdir={self.folder}", "--parsable"
-        return self.service.run("submit", *common, *mate, *options, str(path)).strip().rpartition(":")[2]
+        return self.service.run("submit", *common, *options, str(path)).strip().rpartition(":")[2]
 
 
 KINDS = {kind.kind: kind for kind in (Pbs, Slurm, GridEngine, Local)}
@@ -267,12 +267,9 @@ class CoupledLab:
             self.wait_for_clocks(domain)
 
     def wait_for_clocks(self, domain: Domain) -> None:
-        """Wait until a domain has compared its clock with its peers': before that, mates agree on no instant."""
-
-        def compared() -> bool:
-            return all(peer["clock_offset"] is not None for peer in domain.service.ask("domains")["peers"])
-
-        wait_for(compared, f"{domain.name} to have compared its clock", logs=[domain.service.log], interval=0.2)
+        """Wait until a domain has compared its clock with its peers'."""
+        what = f"{domain.name} to have compared its clock"
+        wait_for(domain.service.knows_clocks, what, logs=[domain.service.log], interval=0.2)
 
     def address(self, domain: Domain) -> str:
         """Return where its peers reach a domain."""

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.lab.keeping import Keeping
+from deploy.lab.running import Done, output, run
 from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -119,25 +119,16 @@ class Service:
 
     def run(self, *arguments: str, seconds: float = PATIENCE) -> str:
         """Run a command `cosched ...`; return its output. LabError if it fails."""
-        done = self.try_run(*arguments, seconds=seconds)
-        if done.returncode != 0:
-            raise LabError(f"cosched {' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
+        return output(self.try_run(*arguments, seconds=seconds), f"cosched {' '.join(arguments)}")
 
-    def try_run(self, *arguments: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+    def try_run(self, *arguments: str, seconds: float = PATIENCE) -> Done:
         """Run a command that may fail; LabError if it does not end."""
-        try:
-            return subprocess.run(
-                [cosched(), *arguments],
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                env=self._environment,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            what = f"cosched {' '.join(arguments)}"
-            raise LabError(f"{what}: no end after {seconds:g} s{tails([self.log])}") from None
+        what = f"cosched {' '.join(arguments)}"
+        return run([cosched(), *arguments], what, seconds, [self.log], env=self._environment)
+
+    def knows_clocks(self) -> bool:
+        """Whether it has compared its clock with its peers'. Before that, mates agree on no instant."""
+        return all(peer["clock_offset"] is not None for peer in self.ask("domains")["peers"])
 
     def ask(self, *arguments: str) -> Any:
         """Run a command with --json; return its parsed output."""

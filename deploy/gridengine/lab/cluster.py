@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import TypeVar
 from xml.etree import ElementTree
 
-from deploy.lab.waiting import LabError, wait_for
+from deploy.lab.running import output
+from deploy.lab.waiting import wait_for
 
 _T = TypeVar("_T")
 PROGRAMS = Path("/usr/lib/gridengine")
@@ -97,13 +98,7 @@ class GridEngineCluster:
             self._kill(daemon)
 
     def _lay_out(self) -> None:
-        for made in (
-            self.bin,
-            self.jobs,
-            self._cell / "common",
-            self._cell / "spool" / "job_scripts",
-            self._cell / "execd",
-        ):
+        for made in (self.bin, self.jobs, *(self._cell / name for name in ("common", "spool/job_scripts", "execd"))):
             made.mkdir(parents=True)
         for name in ("bin", "lib", "utilbin", "util"):
             (self._root / name).symlink_to(Path("/var/lib/gridengine") / name)
@@ -246,11 +241,7 @@ class GridEngineCluster:
         )  # fmt: skip
 
     def _checked(self, argv: list[str], text: str = "") -> str:
-        done = self._try(*argv, text=text)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise LabError(f"{shlex.join(argv)}: exit {done.returncode}: {said}")
-        return done.stdout.strip()
+        return output(self._try(*argv, text=text), shlex.join(argv)).strip()
 
     def run(self, command: str, *arguments: str, text: str = "") -> str:
         """Run one of Grid Engine's commands; return its output. LabError with its message."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from deploy.lab.running import Done, output
 from deploy.lab.waiting import LabError, wait_for
 from deploy.pbs.lab.namespace import STATE, Namespace
 
@@ -134,10 +135,7 @@ class PbsCluster:
 
     def _inside(self, *command: str) -> str:
         done = self._world.run(*command, environment=self._environment)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise LabError(f"{self.name}: {shlex.join(command)}: exit {done.returncode}: {said}")
-        return done.stdout
+        return output(done, f"{self.name}: {shlex.join(command)}")
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -146,16 +144,12 @@ class PbsCluster:
 
     # Commands
 
-    def _try(self, command: str, *arguments: str, text: str = "") -> Any:
+    def _try(self, command: str, *arguments: str, text: str = "") -> Done:
         return self._world.run(str(prefix() / "bin" / command), *arguments, environment=self._environment, text=text)
 
     def run(self, command: str, *arguments: str, text: str = "") -> str:
         """Run one of PBS's commands; return its output. LabError with its message."""
-        done = self._try(command, *arguments, text=text)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise LabError(f"{command} {shlex.join(arguments)}: exit {done.returncode}: {said}")
-        return str(done.stdout)
+        return output(self._try(command, *arguments, text=text), f"{command} {shlex.join(arguments)}")
 
     def qmgr(self, *lines: str) -> str:
         """Run lines of qmgr."""

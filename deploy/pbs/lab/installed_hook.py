@@ -9,16 +9,10 @@ from pathlib import Path
 from deploy.pbs.lab.cluster import PbsCluster
 
 HOOK = Path(__file__).resolve().parents[1] / "hooks" / "cosched_hook.py"
+_STRINGS = ("pair", "mate", "group", "ends_with", "if_requeued", "together_for")
 _RESOURCES = (
-    "create resource pair type=string,flag=m",
-    "create resource mate type=string,flag=m",
-    "create resource group type=string,flag=m",
-    "create resource or_alone type=boolean,flag=m",
-    "create resource ends_with type=string,flag=m",
-    "create resource fail_together type=boolean,flag=m",
-    "create resource if_requeued type=string,flag=m",
-    "create resource together_for type=string,flag=m",
-    "create resource adoptable type=boolean,flag=m",
+    *(f"create resource {name} type=string,flag=m" for name in _STRINGS),
+    *(f"create resource {name} type=boolean,flag=m" for name in ("or_alone", "fail_together", "adoptable")),
     "create resource cosched_holder type=string,flag=h",
 )
 

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TypeVar
 
 from deploy.lab.keeping import Keeping
 from deploy.lab.processes import with_descendants
+from deploy.lab.running import Done, output, run
 from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
 from deploy.slurm.lab.configuration import Options, gres_conf, node_name, replaced, slurm_conf
 from deploy.slurm.lab.programs import find, search_path
@@ -81,26 +81,11 @@ class Cluster:
 
     def run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> str:
         """Run a command with `text` as its input; return its output. LabError if it fails or does not end."""
-        done = self.try_run(*command, text=text, seconds=seconds)
-        if done.returncode != 0:
-            raise LabError(f"{_shown(command)}: exit {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
+        return output(self.try_run(*command, text=text, seconds=seconds), _shown(command))
 
-    def try_run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+    def try_run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> Done:
         """Run a command that may fail; LabError if it does not end."""
-        try:
-            return subprocess.run(
-                command,
-                input=text,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                cwd=self.jobs,
-                env=self.environment,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise LabError(f"{_shown(command)}: no end after {seconds:g} s{tails(self.logs)}") from None
+        return run(command, _shown(command), seconds, self.logs, input=text, cwd=self.jobs, env=self.environment)
 
     def sbatch(self, script: str, *options: str) -> int:
         """Submit the lines of a shell script; return the job's id. LabError with sbatch's message."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -61,11 +60,6 @@ class Domain:
     def address(self) -> str:
         """The address at which peers reach it."""
         return f"127.0.0.1:{self.port}"
-
-
-def _knows_clocks(domain: Domain) -> bool:
-    """Whether the service has compared its clock with its peers'. Before that, mates agree on no instant."""
-    return all(peer["clock_offset"] is not None for peer in domain.service.ask("domains")["peers"])
 
 
 class CoupledLab:
@@ -175,7 +169,7 @@ class CoupledLab:
         for domain in self:
             logs = [other.service.log for other in self]
             what = f"{domain.name} to have compared its clock with its peers'"
-            wait_for(partial(_knows_clocks, domain), what, PATIENCE, logs, _INTERVAL)
+            wait_for(domain.service.knows_clocks, what, PATIENCE, logs, _INTERVAL)
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         service = domain.service
