@@ -190,18 +190,14 @@ class PlayingLauncher(Launcher, Protocol):
         """Another domain was called; only if it `tells`."""
 
 
-_CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler needs (`Capabilities.needs`)
-    "resize": lambda manager: (
-        None if isinstance(manager, ElasticLauncher | PlayingLauncher) else "cannot change the sizes of running jobs"
-    ),
-    "preempt": lambda manager: None if manager.preempts else "cannot end running jobs and launch them again",
-    "named_places": lambda manager: None if manager.names_nodes else "cannot start jobs on named nodes",
-    "resize_by_name": lambda manager: (
-        None if isinstance(manager, PlayingLauncher) else "cannot give running jobs other nodes by name"
-    ),
+_CAN: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # by what a scheduler needs (`Capabilities.needs`)
+    "resize": (lambda it: isinstance(it, ElasticLauncher | PlayingLauncher), "change the sizes of running jobs"),
+    "preempt": (lambda it: it.preempts, "end running jobs and launch them again"),
+    "named_places": (lambda it: it.names_nodes, "start jobs on named nodes"),
+    "resize_by_name": (lambda it: isinstance(it, PlayingLauncher), "give running jobs other nodes by name"),
 }
 
 
 def lacking(manager: Any, needs: Iterable[str]) -> str | None:
     """Return what a manager cannot do that its scheduler needs, in words; None: it can do all."""
-    return next((said for need in needs if (said := _CANNOT[need](manager)) is not None), None)
+    return next((f"cannot {what}" for can, what in map(_CAN.__getitem__, needs) if not can(manager)), None)

@@ -111,6 +111,11 @@ async def _discard(stream: asyncio.StreamReader | None) -> None:
         pass
 
 
+def meaning(said: str, meanings: Mapping[type[ManagerError], Collection[str]]) -> type[ManagerError]:
+    """Return the error that a failed command's message means, by what the message contains."""
+    return next((kind for kind, words in meanings.items() if any(word in said for word in words)), ManagerError)
+
+
 async def until_it_answers(call: Callable[[], Awaitable[_T]], pauses: Sequence[float] = (0.2, 0.5, 1, 2, 5)) -> _T:
     """Repeat a call while the batch system does not answer; return its result. The last pause is used on and on."""
     tries = 0

@@ -53,8 +53,8 @@ class Pbs:
         return commands.parse_nodes(await self._ask(commands.NODES))
 
     async def server(self) -> dict[str, Any]:
-        """Return the server's settings."""
-        return commands.parse_server(await self._ask(commands.SERVER))
+        """Return the server's settings, and its `pbs_version`."""
+        return next(iter(commands.section(await self._ask(commands.SERVER), "Server").values()), {})
 
     async def listed(self, kind: str, name: str = "") -> dict[str, dict[str, str]]:
         """Return the attributes of an object of the server, or of all of a kind; nothing if there is none."""

@@ -13,6 +13,7 @@ from typing import Any
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.mate_fields import RESOURCES
 from cosched_adapters.pbs.printed_json import members
+from cosched_adapters.programs import meaning
 
 HOLDER = "cosched_holder"  # the custom resource of a node that is held: for which job, and the job's part of it
 UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs
@@ -20,15 +21,21 @@ FINISHED_JOB = 35
 NO_PROJECT = "_pbs_project_default"  # of jobs that name none
 _JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
 _CHUNK = re.compile(r"([^():+]+):([^()+]*)")
-_ABSENT = ("hook not found", "does not exist!", "Unknown resource")
-_GONE = ("Unknown Job Id", "Job has finished")
 _TRUE = ("True", "1")
-_SILENT = ("cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out")
 _MOST_SAID = 200  # characters of an error message
 
 
 class UnknownObjectError(ManagerError):
     """The server has no such hook or resource."""
+
+
+_MEANINGS = {  # of what the message of a failed command contains
+    UnknownJobError: ("Unknown Job Id", "Job has finished"),
+    UnknownObjectError: ("hook not found", "does not exist!", "Unknown resource"),
+    UnavailableError: (
+        "cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out",
+    ),
+}  # fmt: skip  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +161,8 @@ def each_job(printed: bytes) -> Iterator[JobRow]:
 
 def parse_nodes(printed: bytes) -> list[NodeRow]:
     """Return the nodes that jobs can use: a MoM's own vnode has no processors if it has others. ManagerError."""
-    rows = (_node(name, fields) for name, fields in _section(printed, "nodes").items())
+    rows = (_node(name, fields) for name, fields in section(printed, "nodes").items())
     return [row for row in rows if row.processors > 0]
-
-
-def parse_server(printed: bytes) -> dict[str, Any]:
-    """Return the server's settings, and its `pbs_version`. ManagerError."""
-    return next((dict(fields) for fields in _section(printed, "Server").values()), {})
 
 
 def parse_listed(printed: bytes) -> dict[str, dict[str, str]]:
@@ -195,13 +197,7 @@ def held_for(holder: str) -> tuple[str, str] | None:
 def failure(command: str, code: int, said: bytes) -> ManagerError:
     """Return the error for a command that has failed."""
     text = " ".join(said.decode(errors="replace").split())[:_MOST_SAID]
-    if any(words in text for words in _GONE):
-        return UnknownJobError(f"{command}: {text}")
-    if any(words in text for words in _ABSENT):
-        return UnknownObjectError(f"{command}: {text}")
-    if any(words in text for words in _SILENT):
-        return UnavailableError(f"{command}: {text}")
-    return ManagerError(f"{command}: {text or f'exit {code}'}")
+    return meaning(text, _MEANINGS)(f"{command}: {text or f'exit {code}'}")
 
 
 def parse_object(printed: bytes) -> dict[str, Any]:
@@ -217,7 +213,8 @@ def _no_json(error: ValueError) -> ManagerError:
     return ManagerError(f"PBS has printed no JSON: {error}")
 
 
-def _section(printed: bytes, name: str) -> dict[str, Any]:
+def section(printed: bytes, name: str) -> dict[str, Any]:
+    """Return the objects of a kind that PBS has printed, by their names. ManagerError."""
     section = parse_object(printed).get(name, {})
     return section if isinstance(section, dict) else {}
 

@@ -132,11 +132,12 @@ class Slurm:
 
     async def nodes(self) -> int:
         """Return how many nodes the cluster has, in any state."""
-        return commands.parse_nodes(await self._run(["sinfo", "-h", "-a", "-N", "-o", "%N"]))
+        return len(set((await self._run(["sinfo", "-h", "-a", "-N", "-o", "%N"])).split()))
 
     async def addresses(self) -> list[str]:
         """Return the addresses of the nodes, each once."""
-        return commands.parse_addresses(await self._run(["sinfo", "-h", "-a", "-N", "-o", "%o"]))
+        printed = await self._run(["sinfo", "-h", "-a", "-N", "-o", "%o"])
+        return list(dict.fromkeys(printed.decode("utf-8", "surrogateescape").split()))
 
     # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
 

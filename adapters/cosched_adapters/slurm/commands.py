@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched_adapters.programs import meaning
 from cosched_adapters.slurm.comments import MAX_COMMENT
 
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
@@ -202,16 +203,6 @@ def parse_user(value: str) -> int:
     return int(match[1])
 
 
-def parse_nodes(printed: bytes) -> int:
-    """Return how many nodes there are."""
-    return len(set(printed.split()))
-
-
-def parse_addresses(printed: bytes) -> list[str]:
-    """Return the addresses of the nodes, in order, each once."""
-    return list(dict.fromkeys(_text(printed).split()))
-
-
 def parse_submitted(printed: bytes) -> str:
     """Return the id of the submitted job. ManagerError."""
     job_id = _text(printed).strip().partition(";")[0]
@@ -230,8 +221,7 @@ def failure(command: str, code: int, said: bytes) -> ManagerError:
     """Return the error for a failed command, from its exit code and its standard error."""
     text = _text(said)
     line = next((line.strip() for line in text.splitlines() if line.strip()), f"exit {code}")
-    kind = next((kind for kind, words in _MEANINGS.items() if any(word in text for word in words)), ManagerError)
-    return kind(f"{command}: {ascii(line[:_SHOWN])[1:-1]}")
+    return meaning(text, _MEANINGS)(f"{command}: {ascii(line[:_SHOWN])[1:-1]}")
 
 
 def _row(row: bytes, widths: dict[str, int]) -> JobRow:

@@ -25,9 +25,8 @@ _ABBREVIATED = {
     "--requeue": "--req",
     "--time": "--time",
 }  # shortest
-_SHORT_ARRAY = re.compile(r"-[hHOQsuvVW]*a(.*)", re.DOTALL)
-_SHORT_NAME = re.compile(r"-[hHOQsuvVW]*J(.*)", re.DOTALL)
-_SHORT_TIME = re.compile(r"-[hHOQsuvVW]*t(.*)", re.DOTALL)
+_SHORT = re.compile(r"-[hHOQsuvVW]*([aJt])(.*)", re.DOTALL)
+_OF_LETTER = {"a": "--array", "J": "--job-name", "t": "--time"}
 _LIMIT = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
 )
@@ -108,9 +107,5 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
         for option, least in _ABBREVIATED.items():
             if option.startswith(name) and name.startswith(least):
                 yield option, value if equals else following
-        if match := _SHORT_ARRAY.fullmatch(word):
-            yield "--array", match[1] or following
-        if match := _SHORT_NAME.fullmatch(word):
-            yield "--job-name", match[1] or following
-        if match := _SHORT_TIME.fullmatch(word):
-            yield "--time", match[1] or following
+        if match := _SHORT.fullmatch(word):
+            yield _OF_LETTER[match[1]], match[2] or following
