@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -19,6 +20,7 @@ from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from cosched_sim.workload.jobs import UNKNOWN, Workload
 from cosched_sim.workload.pairing import Group, Pairing
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace
 from tests.reference import RefDomain, RefJob, RefOutcome
 from tests.reference.meet_cases import URGENT
 
@@ -51,6 +53,22 @@ def workload_of(domain: RefDomain) -> Workload:
     if domain.layout is not None:
         columns["nodes"] = Partitions(*domain.layout).round_up(columns["nodes"])
     return Workload(source=domain.name, **columns)
+
+
+def jobs_of(path: Path, number: int | None = None) -> tuple[Workload, int]:
+    """The first jobs of a log, or all, from 0 on, and the nodes of its machine."""
+    log = read_trace(path)
+    nodes = machine_nodes(log)
+    work = clean(log, nodes)
+    columns = {name: getattr(work, name)[:number] for name in ("job_id", "submit", "run", "nodes", "requested")}
+    columns["submit"] = columns["submit"] - np.min(columns["submit"])
+    return Workload(source=work.source, **columns), nodes
+
+
+def ref_domain_of(name: str, work: Workload, nodes: int, **settings: object) -> RefDomain:
+    """The reference's domain of a machine with these jobs."""
+    columns = (work.job_id, work.submit, work.run, work.requested, work.nodes)
+    return RefDomain(name, nodes, [RefJob(*map(int, row)) for row in zip(*columns, strict=True)], **settings)
 
 
 def setup_of(domain: RefDomain) -> DomainSetup:

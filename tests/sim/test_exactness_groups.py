@@ -4,15 +4,12 @@ import math
 from collections import Counter
 from decimal import Decimal
 
-import numpy as np
 import pytest
 
-from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import pairs_by_fraction
-from cosched_sim.workload.traces import clean, machine_nodes, read_trace
-from tests.reference import RefDomain, RefJob, World, simulate
+from tests.reference import World, simulate
 from tests.reference.group_meet_cases import CASES as BY_HAND
-from tests.sim.exact import run_production
+from tests.sim.exact import jobs_of, ref_domain_of, run_production
 from tests.sim.group_cases import NEVER, Case, random_case, reference, with_other_timers
 from tests.tiers import SEED, soaked
 
@@ -28,13 +25,8 @@ HOLDS = {"holds": 3_000, "released": 1_000, "gave way": 100}
 SLOTS = {"slots": 2_000, "moves": 2_000}
 
 LOGS = ["KTH-SP2-1996-2", "SDSC-SP2-1998.first5000", "CTC-SP2-1996-3.1-cln.nowait"]
-# The first job of each log, how many, and the schemes.
-WINDOWS = [
-    (0, 250, ("hold", "yield", "hold")),
-    (0, 250, ("hold", "hold", "hold")),
-    (0, 250, ("yield", "yield", "yield")),
-    (0, 250, ("meet", "meet", "meet")),
-]
+NUMBER = 250  # of jobs of each
+SCHEMES = [("hold", "yield", "hold"), ("hold",) * 3, ("yield",) * 3, ("meet",) * 3]
 
 
 def differs(case: Case, seen: Counter[str]) -> bool:
@@ -98,13 +90,12 @@ def test_the_cases_worked_out_by_hand(name):
     assert run_production(case.domains(), case.mates(), *given) == expected
 
 
-@pytest.mark.parametrize("window", soaked(WINDOWS, 0), ids=str)
-def test_real_logs(traces, window):
-    first, number, schemes = window
-    works, nodes = zip(*(jobs_of(traces / f"{log}.swf.gz", first, number) for log in LOGS), strict=True)
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 0), ids="-".join)
+def test_real_logs(traces, schemes):
+    works, nodes = zip(*(jobs_of(traces / f"{log}.swf.gz", NUMBER) for log in LOGS), strict=True)
     pairing = pairs_by_fraction(works, Decimal("0.1"), 1)
     domains = [
-        ref_domain(*of, policy=policy, scheme=scheme)
+        ref_domain_of(*of, policy=policy, scheme=scheme)
         for *of, policy, scheme in zip("ABC", works, nodes, ("wfp", "fcfs", "fcfs"), schemes, strict=True)
     ]
     large = {
@@ -113,21 +104,6 @@ def test_real_logs(traces, window):
     }
     case = Case(domains, [], large)
     expected, seen = reference(case, float("inf"))
-    assert seen["groups"] == seen["started"] == number // 10
+    assert seen["groups"] == seen["started"] == NUMBER // 10
     assert seen["refused"] > 0
     assert run_production(*case) == expected
-
-
-def ref_domain(name: str, work: Workload, nodes: int, **settings: object) -> RefDomain:
-    columns = (work.job_id, work.submit, work.run, work.requested, work.nodes)
-    return RefDomain(name, nodes, [RefJob(*map(int, row)) for row in zip(*columns, strict=True)], **settings)
-
-
-def jobs_of(path, first: int, number: int) -> tuple[Workload, int]:
-    log = read_trace(path)
-    nodes = machine_nodes(log)
-    work = clean(log, nodes)
-    names = ("job_id", "submit", "run", "nodes", "requested")
-    columns = {name: getattr(work, name)[first : first + number] for name in names}
-    columns["submit"] = columns["submit"] - np.min(columns["submit"])
-    return Workload(source=work.source, **columns), nodes

@@ -90,12 +90,6 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(trace, reason):
     assert reason in str(told.value)
 
 
-def test_a_configuration_file_may_name_one(tmp_path):
-    (tmp_path / "one.toml").write_text('[[domain]]\nname = "a"\ntrace = "generated:eureka/jobs=20"\n')
-    settings = replay_settings((), str(tmp_path / "one.toml"), seed=1)
-    assert len(sim.run(settings).domains["a"].workload) == 20
-
-
 def test_a_script_may_be_given_as_its_lines():
     lines = "0 down a 100\n1d up a 100\n"
     late = replayed("generated:eureka/jobs=20", script=lines)

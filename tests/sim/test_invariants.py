@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.core.job import JobState
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import engine_for, outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine
@@ -117,14 +116,3 @@ def test_the_third_domain_does_not_notice_the_pairs_of_the_others():
         alone.run()
         result = outcomes(linked)
         assert all(result[name] == outcome for name, outcome in outcomes(alone).items())
-
-
-def test_the_checks_can_fail():
-    """A watched engine whose books are wrong is noticed."""
-    domains, pairs = random_case(1)
-    setups = [setup_of(domain) for domain in domains]
-    engine = WatchedEngine(setups, pairing_of(pairs, setups))
-    engine.tables.domains[0]["free"] += 1
-    with pytest.raises(AssertionError):
-        engine.check()
-    assert engine.clusters[0].state(0) is JobState.PENDING

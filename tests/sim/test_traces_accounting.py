@@ -1,10 +1,8 @@
-import gzip
-
 import pytest
 
 from cosched.words.errors import InputError
 from cosched_sim.workload.log_options import LogOptions
-from cosched_sim.workload.traces import clean, read_trace
+from cosched_sim.workload.traces import clean
 from cosched_sim.workload.traces.accounting import read_accounting
 from cosched_sim.workload.traces.opening import Block
 
@@ -256,8 +254,3 @@ def test_bad_lines_may_be_skipped():
 @pytest.mark.parametrize("text", ["", "\n", "04/16/2025 00:00:00;L;license;floating\n"])
 def test_no_jobs(text):
     assert refusal(text) == "acct: no jobs"
-
-
-def test_from_a_file(tmp_path):
-    (tmp_path / "20190403").write_bytes(gzip.compress((COBALT + PBS).encode()))
-    assert len(read_trace(tmp_path / "20190403")) == 4

@@ -77,27 +77,6 @@ def test_as_the_rules_say_row_by_row(rows, nodes, procs_per_node, overrun, doubl
     assert len(log) == len(workload) + sum(counts.values())
 
 
-def test_the_size_is_what_was_requested_else_what_was_allocated_in_whole_nodes():
-    log = log_of((1, 0, 9, 8, 5, 9), (2, 0, 9, 8, -1, 9), (3, 0, 9, 8, 0, 9), (4, 0, 9, 1, -1, 9))
-    assert clean(log, 4, procs_per_node=4).nodes.tolist() == [2, 2, 2, 1]
-
-
-def test_an_unknown_or_zero_request_is_the_run_time():
-    log = log_of((1, 0, 9, 1, 1, -1), (2, 0, 9, 1, 1, 0), (3, 0, 9, 1, 1, 20))
-    assert clean(log, 4).requested.tolist() == [9, 9, 20]
-
-
-def test_a_job_that_ran_past_its_request():
-    log = log_of((1, 0, 9, 1, 1, 5))
-    assert jobs_of(clean(log, 4)) == [(1, 0, 9, 1, 9)]
-    assert jobs_of(clean(log, 4, overrun="kill")) == [(1, 0, 5, 1, 5)]
-
-
-def test_jobs_submitted_together_keep_their_order():
-    log = log_of(*[(i, t, 9, 1, 1, 9) for i, t in [(5, 7), (3, 0), (9, 7), (1, 0)]])
-    assert clean(log, 4).job_id.tolist() == [3, 1, 5, 9]
-
-
 def test_sizes_round_up_what_fits_and_see_nothing_else():
     asked = []
 

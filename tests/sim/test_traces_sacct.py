@@ -4,7 +4,7 @@ import pytest
 
 from cosched.words.errors import InputError
 from cosched_sim.workload.log_options import LogOptions
-from cosched_sim.workload.traces import clean, read_trace
+from cosched_sim.workload.traces import clean
 from cosched_sim.workload.traces.opening import Block
 from cosched_sim.workload.traces.sacct import read_sacct
 
@@ -97,11 +97,6 @@ def test_epoch_times_raw_columns_and_the_trailing_separator_of_parsable():
     assert (log.wait[0], log.run[0], log.requested_time[0]) == (10, 60, 5400)
 
 
-def test_a_run_time_from_start_and_end():
-    log = read(table("1|1000|1010|1070|2", names="JobIDRaw|Submit|Start|End|NNodes"))
-    assert log.run.tolist() == [60]
-
-
 def test_times_with_a_zone():
     log = read(table("1|2022-01-01T01:00:00+01:00|10|1"))
     assert log.header["UnixStartTime"] == "1640995200"
@@ -153,11 +148,6 @@ def test_no_jobs():
     assert refusal("") == "slurm.txt: no jobs"
     assert refusal(table()) == "slurm.txt: no jobs"
     assert refusal(table("1.batch|2022-01-01T00:00:00|10|1")) == "slurm.txt: no jobs"
-
-
-def test_from_a_file(tmp_path):
-    (tmp_path / "log").write_text(LOG.replace("\n", "\r\n"))
-    assert len(read_trace(tmp_path / "log")) == 5
 
 
 # Runs

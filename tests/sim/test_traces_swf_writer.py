@@ -115,11 +115,6 @@ def test_a_link_stays_a_link(tmp_path):
     assert "Version" in (tmp_path / "real.swf").read_text()
 
 
-def test_a_missing_folder_is_an_os_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_swf(LOG, tmp_path / "none" / "a.swf")
-
-
 VALUES = st.integers(-(10**12), 10**12)
 ROWS = st.lists(st.tuples(st.integers(-(2**63) + 1, 2**63 - 1), *[VALUES] * 8), min_size=1, max_size=30)
 WORDS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=8).filter(

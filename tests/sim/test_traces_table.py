@@ -94,11 +94,6 @@ def test_no_jobs(text):
     assert refusal(text) == "t.csv: no jobs"
 
 
-def test_from_a_file(tmp_path):
-    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf" + TABLE.encode())
-    assert len(read_trace(tmp_path / "a.csv")) == 3
-
-
 def test_a_column_of_a_scheduler_may_be_more_than_a_number(tmp_path):
     """It stays what its reader has made of it, also where rows are left out, and is written as its words."""
 

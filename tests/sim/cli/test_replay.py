@@ -73,14 +73,10 @@ def test_the_table_of_one_domain_has_nothing_on_pairs(cosched):
     assert result.stdout.endswith("\npairs: none\n")
 
 
-def test_domains_without_pairs_are_remarked_upon(cosched, logs):
-    said = cosched("replay", *logs).stderr
-    assert said == "no jobs are paired: use --pairs, --pair-window or --pair-fraction\n"
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        ([], "use --pairs, --pair-window or --pair-fraction"),
         (["--pair-window", "30s"], "no two were submitted within 30 s of each other"),
         (["--pair-fraction", "0.1"], "a share of 0.1 of 9 jobs makes no pair"),
         (["--pairs", "pairs.csv"], "pairs.csv has no row"),
@@ -159,15 +155,6 @@ def test_two_runs_are_the_same_to_the_byte(console, cosched, logs, tmp_path):
     assert json.dumps(without_run(one)) == json.dumps(without_run(two))
 
 
-def test_the_seed_draws_the_pairs(cosched, logs):
-    drawn = [
-        cosched("replay", *logs, "--pair-fraction", "0.5", "--seed", seed, "--json").stdout for seed in (0, 0, 1, 2, 3)
-    ]
-    found = [json.dumps(json.loads(text)["domains"]) for text in drawn]
-    assert found[0] == found[1]
-    assert len(set(found)) > 1
-
-
 def test_overrun(cosched, tmp_path):
     (tmp_path / "a.swf").write_text(swf((1, 0, 100, 4, 60), (2, 5, 50, 4, 50)))
     runs = {
@@ -234,21 +221,6 @@ def test_a_job_without_a_limit_is_backfilled_by_a_stated_one_not_by_its_run(cosc
     assert f"log: jobs without a time limit of their own: {said}" in result.stderr.splitlines()
     rows = {row["job_id"]: row for row in csv.DictReader((tmp_path / "o/jobs.csv").read_text().splitlines())}
     assert {job: int(row["start"]) for job, row in rows.items()} == {"1_4": 0, "2": 3600, "00123": start}
-
-
-def test_a_record_without_a_start_runs_as_long_as_it_has_used(cosched, tmp_path):
-    (tmp_path / "log").write_text(
-        "04/16/2025 10:19:48;E;1.pbs;ctime=1000 start=0 exec_host=c15/3 Resource_List.select=3:ncpus=1"
-        " end=4375 resources_used.walltime=00:55:26 Resource_List.walltime=04:00:00\n"
-        "04/16/2025 11:19:48;E;2.pbs;ctime=1087 start=4387 exec_host=c15/3 Resource_List.select=4:ncpus=1"
-        " end=7987 resources_used.walltime=01:00:00 Resource_List.walltime=04:00:00\n"
-    )
-    cosched("replay", "--domain", "x,trace=log,nodes=4,policy=fcfs", "--out", "o", "--no-report")
-    rows = list(csv.DictReader((tmp_path / "o/jobs.csv").read_text().splitlines()))
-    assert [(row["job_id"], row["start"], row["end"]) for row in rows] == [
-        ("1.pbs", "0", "3326"),
-        ("2.pbs", "3326", "6926"),
-    ]
 
 
 def test_keys_that_say_how_a_log_is_read_may_stand_in_a_file(cosched, tmp_path):

@@ -142,12 +142,6 @@ def test_running_jobs_follow_others_at_the_same_instant_as_in_a_simulation(repla
     assert told["a:1"][2] == end
 
 
-def test_pairs_are_queued_again_as_their_domain_says(replayed):
-    both = [domain(name, RUN[name], on_member_requeued="requeue", **QUIET) for name in "ab"]
-    told = replayed(both, "a,b\n1,1\n", "60 requeue b 1\n")
-    assert (told["a:1"], told["b:1"]) == (("completed", 0, 360), ("completed", 0, 260))
-
-
 # The cases of life.md (what a kill, or a job that never adapts, does is no part of a replay), at exactly these instants
 
 LONG = 5000

@@ -9,7 +9,6 @@ import pytest
 
 from cosched.words.errors import InputError
 from cosched_sim.reference import checking
-from cosched_sim.reference.results import read_results
 from cosched_sim.reference.suite import WORKLOADS, workloads
 
 ALL = workloads()
@@ -235,8 +234,3 @@ def test_a_file_that_may_not_be_read_is_told(mine):
     (mine / f"{SHADOW}.csv").chmod(0)
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
         check(mine)
-
-
-def test_a_schedule_is_read_as_it_was_written(mine):
-    row = read_results(mine / f"{PAIRED}.csv")["A", "1"]
-    assert (row["start"], row["holds"], row["held_node_seconds"]) == ("3000", "3", "11600")

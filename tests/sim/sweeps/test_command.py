@@ -156,14 +156,12 @@ def test_a_trace_that_has_changed_is_noticed(cosched, sweep_file):
     assert result.stderr.startswith('cosched: out/sweep.json: settings.domains.1.trace is "sha256:')
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"), [("{}", "is not what `cosched sweep` writes"), ("{", "is not what `cosched sweep` writes")]
-)
-def test_a_folder_that_is_no_sweep(cosched, sweep_file, content, expected):
+@pytest.mark.parametrize("content", ["{}", "{"])
+def test_a_folder_that_is_no_sweep(cosched, sweep_file, content):
     Path("out").mkdir()
     Path("out/sweep.json").write_text(content)
     result = cosched("sweep", sweep_file(), "--out", "out", "--resume", *ONE, exit_code=2)
-    assert result.stderr == f"cosched: out/sweep.json: {expected}\n"
+    assert result.stderr == "cosched: out/sweep.json: is not what `cosched sweep` writes\n"
 
 
 def test_resume_needs_a_folder(cosched, sweep_file):
@@ -176,9 +174,3 @@ def test_a_folder_that_cannot_be_written(cosched, sweep_file):
     Path("taken").touch()
     result = cosched("sweep", file, "--out", "taken/out", *ONE, exit_code=1)
     assert result.stderr == "cosched: taken/out: Not a directory\n"
-
-
-def test_the_help_explains_file_and_cluster(cosched):
-    text = cosched("sweep", "--help").stdout
-    assert '"eureka.load" = [0.25, 0.5, 0.75]' in text
-    assert "dask_jobqueue" in text
