@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched_sim.configuration import Domain
-from tests.sim.live.test_replay_small import UNITS, check, domains, drawn, some_cases, threaded
+from tests.sim.live.conftest import threaded
+from tests.sim.live.test_replay_small import UNITS, check, domains, drawn, some_cases
 from tests.tiers import soaked
 
 __all__ = ["threaded"]  # a fixture

@@ -173,11 +173,7 @@ def test_what_cannot_be_drawn_is_told_in_one_line(trace, reason):
         ("1,0,5,3\n2,9,7,3", "", "two.csv: does not state the machine's size: add /nodes=N to the trace"),
         ("1,0,5,3\n2,9,7,3", "/nodes=2", "two.csv: no job is left: larger than the machine (2)"),
         ("1,0,5,3", "/nodes=4", "two.csv: cannot be fitted: it needs jobs that are submitted at different times"),
-        (
-            "1,0,5,3\n2,0,7,3",
-            "/nodes=4",
-            "two.csv: cannot be fitted: it needs jobs that are submitted at different times",
-        ),
+        ("1,0,5,3\n2,0,7,3", "/nodes=4", "cannot be fitted: it needs jobs that are submitted at different times"),
         ("1,0,5,3\n2,9,5,3", "/nodes=4", "two.csv: cannot be fitted: all run times are equal"),
     ],
 )

@@ -54,24 +54,6 @@ def test_windows_pair_by_the_plain_rule(first, second, window):
     assert all(domains == [0, 1] for domains in pairing.domain.tolist())
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "window", "expected"),
-    [
-        ([100], [220], 120, [(0, 0)]),
-        ([100], [221], 120, []),
-        ([100], [90, 110], 120, [(0, 0)]),
-        ([100], [89, 110], 120, [(0, 1)]),
-        ([100], [90, 90, 110], 120, [(0, 0)]),
-        ([100, 100, 100], [90, 90, 110], 120, [(0, 0), (1, 1), (2, 2)]),
-        ([100, 101], [101, 300], 120, [(0, 0)]),
-        ([], [1], 120, []),
-        ([1], [], 120, []),
-    ],
-)
-def test_windows_at_their_edges(first, second, window, expected):
-    assert jobs(pairs_by_window([submitted(*first), submitted(*second)], window)) == expected
-
-
 @pytest.mark.parametrize("same_time", [False, True])
 def test_a_hundred_thousand_jobs_that_all_compete_are_paired(same_time):
     """The plain rule would take 10^10 steps."""

@@ -16,7 +16,7 @@ from cosched_sim import dask_replaying
 from cosched_sim.dask_replaying import DaskReplay, connected, within
 from cosched_sim.replaying import NO_PAIRS
 from cosched_sim.workload.pairing import Group, Pairing
-from tests.sim.test_results import ints, work
+from tests.sim.reports.runs import domain, ints, pairs_of
 
 PAIRING = Pairing(
     ints(1, 4),
@@ -51,17 +51,13 @@ def elsewhere(_: str) -> Iterator[Callable[[Callable[..., Any], Iterable[Sequenc
 def test_a_hold_without_end_lasts_as_long_as_jobs_of_other_domains_run(interval, monkeypatch):
     """The deadlock of two pairs beside a domain that has nothing to do with them; holds that are released end it."""
     monkeypatch.setattr(dask_replaying, "dask_tasks", elsewhere)
-    works = work("A", (0, 50, 6), (1, 20, 10)), work("B", (30, 10, 8), (40, 10, 8)), work("C", (0, 10**4, 3))
-    config = sim.ReplayConfig(
-        domains=tuple(
-            sim.Domain(name=n, trace=w, nodes=10, policy="fcfs", max_held_fraction="1", release_interval=interval)
-            for n, w in zip("ABC", works, strict=True)
-        )
-    )
+    jobs = {"A": [(0, 50, 6), (1, 20, 10)], "B": [(30, 10, 8), (40, 10, 8)], "C": [(0, 10**4, 3)]}
+    holds = {"max_held_fraction": "1", "release_interval": interval}
+    config = sim.ReplayConfig(domains=tuple(domain(name, 10, *rows, **holds) for name, rows in jobs.items()))
     said: list[str] = []
     one, apart = sim.Replay(config), DaskReplay(config, said.append, address="")
     for replay in (one, apart):
-        replay.pairing = Pairing(ints(1, 2), np.array([[0, 1], [0, 1]]), np.array([[0, 1], [1, 0]]))
+        replay.pairing = pairs_of((1, 2), (2, 1))
     said.clear()
     here, there = one.run(), apart.run()
     assert here.jobs.equals(there.jobs)
@@ -73,6 +69,6 @@ def test_a_hold_without_end_lasts_as_long_as_jobs_of_other_domains_run(interval,
 
 
 def test_what_goes_through_all_domains_is_refused():
-    domains = tuple(sim.Domain(name=n, trace=work(n, (0, 10, 1)), nodes=10) for n in "AB")
+    domains = tuple(domain(name, 10, (0, 10, 1)) for name in "AB")
     with pytest.raises(InputError, match=r"^--dask: parts know nothing of each other: --events needs one process$"):
         DaskReplay(sim.ReplayConfig(domains=domains, events=True), address="")

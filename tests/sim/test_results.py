@@ -1,28 +1,16 @@
 """Metrics and results against hand-computed values (scheduling.md, Metrics)."""
 
-import numpy as np
 import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cosched_sim as sim
-from cosched.core.settings import ReleaseOrder
 from cosched.words.errors import InputError
 from cosched_sim.results import metrics
-from cosched_sim.results.columns import Known, csv_of, frame_of
-from cosched_sim.workload.jobs import UNKNOWN, Workload
-from cosched_sim.workload.pairing import Pairing
-
-
-def ints(*values: int) -> np.ndarray:
-    return np.array(values, np.int64)
-
-
-def work(name: str, *rows: tuple[int, int, int], ids=None) -> Workload:
-    """Rows of (submit, run, nodes); requests are the run times."""
-    submit, run, nodes = (ints(*column) for column in zip(*rows, strict=True))
-    return Workload(name, np.array(ids) if ids else np.arange(1, len(rows) + 1), submit, run, nodes, run)
+from cosched_sim.results.columns import Known, csv_of
+from cosched_sim.workload.jobs import UNKNOWN
+from tests.sim.reports.runs import domain, ints, replay_of, work
 
 
 def test_slowdown_is_response_over_run_time_and_bounded_slowdown_takes_short_jobs_for_ten_seconds():
@@ -40,21 +28,11 @@ def test_a_spread_of_nothing_is_empty():
 def coupled() -> sim.Result:
     """A: job 1 holds 6 of 10 nodes from 0 to 100, when its mate can start; job 2 needs all. B is busy until 100."""
     a = work("A", (0, 50, 6), (10, 20, 10), ids=["a-1", "a-2"])
-    b = work("B", (0, 100, 4), (5, 30, 4))
-    config = sim.ReplayConfig(
-        domains=(
-            sim.Domain(name="A", trace=a, nodes=10, policy="fcfs", max_held_fraction="1"),
-            sim.Domain(name="B", trace=b, nodes=4, policy="fcfs"),
-        )
-    )
-    replay = sim.Replay(config)
-    replay.pairing = Pairing(ints(7), np.array([[0, 1]]), np.array([[0, 1]]))
-    return replay.run()
-
-
-def test_each_hold_is_told_with_its_end(coupled):
-    assert frame_of(coupled.hold_columns("A")).rows() == [("A", "a-1", 6, 0, 100, "started")]
-    assert frame_of(coupled.hold_columns("B")).rows() == frame_of(coupled.yield_columns("A")).rows() == []
+    domains = [
+        sim.Domain(name="A", trace=a, nodes=10, policy="fcfs", max_held_fraction="1"),
+        domain("B", 4, (0, 100, 4), (5, 30, 4)),
+    ]
+    return replay_of(domains, [(1, 2)]).run()
 
 
 @pytest.mark.parametrize("text", ["a", "", None, "a,b", '"', 'a "b"', "a\nb", "a\rb", "\u00e9", " ", "-1"])
@@ -64,14 +42,6 @@ def test_a_table_is_written_as_polars_would_write_it(text):
     for columns in (table, {"text": [text], "other": [text]}, empty):
         assert csv_of(columns) == csv_of(columns, of_many=True)
         assert csv_of(columns, header=False) == csv_of(columns, header=False, of_many=True)
-
-
-def test_times_of_a_hand_made_case(coupled):
-    a, b = coupled.domains["A"], coupled.domains["B"]
-    assert a.jobs.ready.tolist() == [0, 150]
-    assert a.jobs.start.tolist() == [100, 150]
-    assert b.jobs.start.tolist() == [0, 100]
-    assert a.jobs.held_node_seconds.tolist() == [600, 0]
 
 
 def test_the_summary_of_a_hand_made_case(coupled):
@@ -116,23 +86,19 @@ def test_the_data_frame_has_the_columns_of_jobs_csv_and_empty_cells_for_the_unkn
         "held_node_seconds,state,wait_s"
     )
     assert frame["job_id"].to_list() == ["a-1", "a-2", "1", "2"]
-    assert frame["pair"].to_list() == [7, None, None, 7]
+    assert frame["pair"].to_list() == [1, None, None, 1]
     assert frame["mate_job_id"].to_list() == ["2", None, None, "a-1"]
     assert frame["state"].to_list() == ["completed"] * 4
     assert frame.schema["start"] == polars.Int64
 
 
 def test_a_deadlock_is_told_and_a_hold_in_force_counts_up_to_the_last_event():
-    a, b = work("A", (0, 50, 6), (1, 20, 10)), work("B", (30, 10, 8), (40, 10, 8))
-    config = sim.ReplayConfig(
-        domains=tuple(
-            sim.Domain(name=n, trace=w, nodes=10, policy="fcfs", max_held_fraction="1", release_interval=0)
-            for n, w in (("A", a), ("B", b))
-        )
-    )
-    replay = sim.Replay(config)
-    replay.pairing = Pairing(ints(1, 2), np.array([[0, 1], [0, 1]]), np.array([[0, 1], [1, 0]]))
-    result = replay.run()
+    never = {"max_held_fraction": "1", "release_interval": 0}
+    domains = [
+        domain("A", 10, (0, 50, 6), (1, 20, 10), **never),
+        domain("B", 10, (30, 10, 8), (40, 10, 8), **never),
+    ]
+    result = replay_of(domains, [(1, 2), (2, 1)]).run()
     assert result.pairs["never"] == 2
     assert result.domains["A"].jobs.held_node_seconds.tolist() == [6 * 40, 0]
     assert result.domains["B"].jobs.held_node_seconds.tolist() == [8 * 10, 0]
@@ -140,35 +106,12 @@ def test_a_deadlock_is_told_and_a_hold_in_force_counts_up_to_the_last_event():
 
 
 def test_an_endless_exchange_of_holds_is_ended_and_told():
-    """The four-pair livelock of coscheduling.md."""
-    a = work("A", *((s, 100, 6) for s in range(4)))
-    b = work("B", *((400 + s, 100, 6) for s in range(4)))
-    config = sim.ReplayConfig(
-        domains=tuple(
-            sim.Domain(
-                name=n,
-                trace=w,
-                nodes=10,
-                policy="fcfs",
-                max_held_fraction="1",
-                release_jitter="0",
-                release_order="last",
-            )
-            for n, w in (("A", a), ("B", b))
-        )
-    )
-    replay = sim.Replay(config)
-    # A receives a1, a3, a2, a4; B receives b2, b4, b1, b3.
-    replay.pairing = Pairing(ints(1, 2, 3, 4), np.array([[0, 1]] * 4), np.array([[0, 2], [2, 0], [1, 3], [3, 1]]))
-    result = replay.run()
+    """The four-pair livelock of coscheduling.md: A receives a1, a3, a2, a4, and B b2, b4, b1, b3."""
+    last = {"max_held_fraction": "1", "release_jitter": "0", "release_order": "last"}
+    domains = [domain(n, 10, *((at + s, 100, 6) for s in range(4)), **last) for n, at in (("A", 0), ("B", 400))]
+    result = replay_of(domains, [(1, 3), (3, 1), (2, 4), (4, 2)]).run()
     assert result.stalled
     assert result.pairs["never"] == 4
-    wanted = tuple(d.model_copy(update={"release_order": ReleaseOrder.WANTED}) for d in config.domains)
-    replay.config = config.model_copy(update={"domains": wanted})
-    result = replay.run()
-    assert not result.stalled
-    assert result.pairs["together"] == 4
-    assert int(result.domains["A"].jobs.end.max()) == 1600
 
 
 def test_the_python_api_says_what_cannot_be_used(tmp_path):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from cosched_sim.results.staging import staged
+from tests.cli.conftest import tree
 
 
 def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:
@@ -16,13 +17,9 @@ def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:
             (stage / "comparison.json").write_text(json.dumps({"combinations": {name: {} for name in compared}}))
 
 
-def tree(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
 def test_a_comparison_leaves_nothing_of_an_older_run(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    write(tmp_path, "summary.json", "jobs.csv", "report.html", "figures/queue.svg")
+    write(tmp_path, "summary.json", "jobs.csv", "events.jsonl", "report.html", "figures/queue.svg")
     write(tmp_path, compared=("none", "HH"))
     kept = ["HH/jobs.csv", "HH/summary.json", "comparison.json", "none/jobs.csv", "none/summary.json", "notes.txt"]
     assert tree(tmp_path) == kept

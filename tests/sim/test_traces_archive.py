@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched_sim.workload.traces import clean, left_out_messages, machine_nodes, read_trace, write_swf
+from cosched_sim.workload.traces import clean, machine_nodes, read_trace, write_swf
 
 # File, processors per node: jobs in the file, nodes, jobs kept, jobs left out for want of a run time; then
 # over the kept jobs the sums of run, of run cut at the request, and of nodes.
@@ -42,13 +42,6 @@ def test_counts(traces, name, procs_per_node):
     assert (workload.run <= workload.requested).all()
     assert (workload.submit[1:] >= workload.submit[:-1]).all()
     assert int(clean(log, nodes, procs_per_node, "kill").run.sum()) == run_cut
-
-
-def test_the_first_job_left_out_is_named_by_its_line(traces):
-    path = traces / "SDSC-SP2-1998.first5000.swf.gz"
-    log = read_trace(path)
-    # 39 lines of comments, then a job cancelled before it ran.
-    assert left_out_messages(clean(log, 128)) == [f"{path}: left out 355 jobs: no run time (first in line 40)"]
 
 
 def test_a_notice_in_a_header_survives_a_copy(traces, tmp_path):

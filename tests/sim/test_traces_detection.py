@@ -116,12 +116,6 @@ def test_an_unknown_format():
         read_trace("x", "xml")
 
 
-def test_standard_input():
-    code = "from cosched_sim.workload.traces import read_trace; log = read_trace('-'); print(log.source, len(log))"
-    done = subprocess.run([sys.executable, "-c", code], input=SWF_ROW, capture_output=True, text=True, check=True)
-    assert done.stdout == "standard input 1\n"
-
-
 def test_importing_the_readers_is_cheap():
     heavy = "{'polars', 'pandas', 'numba', 'pydantic'}"
     code = f"import sys, cosched_sim.workload.traces; print(sorted({heavy} & set(sys.modules)))"

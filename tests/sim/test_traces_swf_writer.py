@@ -33,17 +33,14 @@ TEXT = """\
 """
 
 
-def test_plain(tmp_path):
-    write_swf(LOG, tmp_path / "a.swf", {"MaxProcs": "128"})
-    assert (tmp_path / "a.swf").read_text() == TEXT
-    assert os.listdir(tmp_path) == ["a.swf"]
-
-
-def test_gzip_by_the_name_and_the_same_bytes_each_time(tmp_path):
-    for name in ("a.swf.gz", "b.swf.gz"):
+def test_plain_or_gzip_by_the_name_and_the_same_bytes_each_time(tmp_path):
+    names = ["a.swf", "a.swf.gz", "b.swf.gz"]
+    for name in names:
         write_swf(LOG, tmp_path / name, {"MaxProcs": "128"})
-    assert gzip.decompress((tmp_path / "a.swf.gz").read_bytes()).decode() == TEXT
-    assert (tmp_path / "a.swf.gz").read_bytes() == (tmp_path / "b.swf.gz").read_bytes()
+    plain, packed, again = ((tmp_path / name).read_bytes() for name in names)
+    assert plain.decode() == gzip.decompress(packed).decode() == TEXT
+    assert packed == again
+    assert sorted(os.listdir(tmp_path)) == names
 
 
 def test_standard_output(capsys):

@@ -181,6 +181,7 @@ def test_windows_and_fractions_are_for_two_domains():
     assert refusal("a,trace=x", pair_window="2m") == "--pair-window: pairs jobs of 2 to 16 domains, but there are 1"
 
 
+A = "[[domain]]\nname = 'a'\n"
 FILE = """
 pair_window = "2m"
 seed = 3
@@ -240,29 +241,23 @@ def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("pairs = \n", "r.toml:1: not valid TOML: Invalid value"),
-        ("a = 1\na = 2\n", "r.toml:2: not valid TOML: Cannot overwrite a value"),
-        ("[[domain]\n", "r.toml:1: not valid TOML: Expected ']]' at the end of an array declaration"),
-        (
-            "pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n",
-            "r.toml:pair_windo: no such key; did you mean pair_window?",
-        ),
-        ("[[domain]]\nname = 'a'\ntrace = 5\n", "r.toml:domain.a.trace: 5 is not a text in quotes"),
-        ("[[domain]]\ntrace = 'x'\n", "r.toml:domain.1.name: missing"),
-        (
-            "[[domain]]\nname = 'a'\ntrace = 'x'\nnodes = true\n",
-            "r.toml:domain.a.nodes: a number is expected, not true",
-        ),
-        ("[[domain]]\nname = 'a'\ntrace = 'x'\ncut = 5\n", "r.toml:domain.a.cut: '5' is not a time window"),
-        ("domain = 5\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
-        ("[domain]\nname = 'a'\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
-        ("domains = []\n", "r.toml:domains: no such key; each domain is a table under a line [[domain]]"),
-        ("seed = 1\n", "r.toml: no domain"),
-        ("[[domain]]\nname='a'\ntrace='x'\n[[domain]]\nname='a'\ntrace='x'\n", "r.toml: domain 'a' occurs twice"),
+        ("pairs = \n", "1: not valid TOML: Invalid value"),
+        ("a = 1\na = 2\n", "2: not valid TOML: Cannot overwrite a value"),
+        ("[[domain]\n", "1: not valid TOML: Expected ']]' at the end of an array declaration"),
+        (f"pair_windo = 5\n{A}trace = 'x'\n", "pair_windo: no such key; did you mean pair_window?"),
+        (f"{A}trace = 5\n", "domain.a.trace: 5 is not a text in quotes"),
+        ("[[domain]]\ntrace = 'x'\n", "domain.1.name: missing"),
+        (f"{A}trace = 'x'\nnodes = true\n", "domain.a.nodes: a number is expected, not true"),
+        (f"{A}trace = 'x'\ncut = 5\n", "domain.a.cut: '5' is not a time window"),
+        ("domain = 5\n", "domain: each domain is a table under a line [[domain]]"),
+        ("[domain]\nname = 'a'\n", "domain: each domain is a table under a line [[domain]]"),
+        ("domains = []\n", "domains: no such key; each domain is a table under a line [[domain]]"),
+        ("seed = 1\n", " no domain"),
+        (2 * f"{A}trace = 'x'\n", " domain 'a' occurs twice"),
     ],
 )
 def test_a_bad_file(toml, text, reason):
-    assert refusal(config=toml(text)).startswith(reason)
+    assert refusal(config=toml(text)).startswith(f"r.toml:{reason}")
 
 
 def test_a_file_that_cannot_be_read(toml, tmp_path):

@@ -134,18 +134,6 @@ def test_events(cosched, logs, tmp_path):
     assert sum(event["event"] == "submitted" for event in events) == 17
 
 
-def test_events_need_a_folder(refused, logs):
-    assert refused("replay", *logs, "--events") == "--events: writes events.jsonl, and so needs --out DIR"
-
-
-def test_a_later_run_without_events_leaves_none_of_an_earlier_run(cosched, logs, tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/notes.txt").write_text("mine")
-    cosched("replay", *logs, "--out", "run", "--events", "--no-report")
-    cosched("replay", *logs, "--out", "run", "--no-report")
-    assert tree(tmp_path / "run") == sorted(["notes.txt", *FILES])
-
-
 def test_two_runs_are_the_same_to_the_byte(console, cosched, logs, tmp_path):
     for out, run in (("one", console), ("two", cosched)):
         assert run("replay", *logs, "--pair-fraction", "0.6", "--out", out, "--events", "--no-report").stderr == ""
@@ -273,24 +261,13 @@ def test_pairs_from_standard_input(console, logs):
     assert summary_of(result)["pairs"]["pairs"] == 1
 
 
-PROCESSORS = "the log states 1,152 nodes; its processors are taken as nodes (procs_per_node=8 mends that)"
-
-
-@pytest.mark.parametrize(
-    ("name", "jobs", "rejected", "remarks"),
-    [
-        ("LLNL-Atlas-2006-2.1-cln", 36_600, {"no_run_time": 7178}, [PROCESSORS]),
-        ("NASA-iPSC-1993-3.1-cln", 18_066, {"no_run_time": 173}, []),
-        ("SDSC-SP2-1998.first5000", 4606, {"no_run_time": 355}, []),
-    ],
-)
-def test_public_logs(cosched, traces, name, jobs, rejected, remarks):
-    result = cosched("replay", "--domain", f"x,trace={traces / name}.swf.gz", "--json")
+def test_a_public_log(cosched, traces):
+    result = cosched("replay", "--domain", f"x,trace={traces / 'LLNL-Atlas-2006-2.1-cln'}.swf.gz", "--json")
     domain = summary_of(result)["domains"]["x"]
-    assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (jobs, rejected, 0)
-    left_out, *more = result.stderr.splitlines()
-    assert re.fullmatch(r".*: left out [\d,]+ jobs: no run time \(first in line \d+\)", left_out)
-    assert [line.split(": ", 1)[1] for line in more] == remarks
+    assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (36_600, {"no_run_time": 7178}, 0)
+    left_out, processors = (line.split(": ", 1)[1] for line in result.stderr.splitlines())
+    assert re.fullmatch(r"left out [\d,]+ jobs: no run time \(first in line \d+\)", left_out)
+    assert processors.startswith("the log states 1,152 nodes; its processors are taken as nodes (procs_per_node=8 mend")
 
 
 def test_of_many_domains_each_has_a_row(cosched, tmp_path):

@@ -96,6 +96,14 @@ def test_info_from_standard_input(cosched):
         (["--cut", "2d..1d"], "--cut: a time window ends after its start, but 86400 is not after 172800"),
         (["--format", "sacct"], "jobs.csv:1: the column JobIDRaw or JobID is missing"),
         (["--nodes", "1"], "jobs.csv: no job is left: no run time (1), larger than the machine (2)"),
+        (["--columns", "a,a"], "--columns: the column a occurs twice"),
+        (["--columns", "a,"], "--columns: 'a,' is not a list of columns such as JobID,Submit,Elapsed,NNodes"),
+        (["--timezone", "Mars"], "--timezone: 'Mars' is not a time zone that is known here, as Europe/Berlin"),
+        (["--timezone", "../x"], "--timezone: '../x' is not a time zone that is known here, as Europe/Berlin"),
+        (["--partition-limit", "24h"], "--partition-limit: '24h' is not NAME=TIME, as batch=24h"),
+        (["--partition-limit", "a=x"], "--partition-limit: 'x' is not a duration such as 90, 20m, 12h or 3d"),
+        (["--partition-limit", "a=0"], "--partition-limit: 'a=0': a time limit is above 0"),
+        (["--runs", "all"], "jobs.csv:runs: is for logs of sacct and accounting; this one is csv"),
     ],
 )
 def test_info_refuses(refused, table, arguments, reason):
@@ -133,26 +141,6 @@ def test_info_of_a_log_without_a_header(cosched, tmp_path):
     (tmp_path / "log").write_text("\n".join(RUNS.splitlines()[1:3]))
     names = "JobID,Submit,Start,End,ElapsedRaw,State,NNodes,Timelimit"
     assert json.loads(cosched("trace", "info", "log", "--columns", names, "--json").stdout)["jobs"] == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["--columns", "a,a"], "--columns: the column a occurs twice"),
-        (["--columns", "a,"], "--columns: 'a,' is not a list of columns such as JobID,Submit,Elapsed,NNodes"),
-        (
-            ["--timezone", "Europe/Bonn"],
-            "--timezone: 'Europe/Bonn' is not a time zone that is known here, as Europe/Berlin",
-        ),
-        (["--timezone", "../x"], "--timezone: '../x' is not a time zone that is known here, as Europe/Berlin"),
-        (["--partition-limit", "24h"], "--partition-limit: '24h' is not NAME=TIME, as batch=24h"),
-        (["--partition-limit", "a=x"], "--partition-limit: 'x' is not a duration such as 90, 20m, 12h or 3d"),
-        (["--partition-limit", "a=0"], "--partition-limit: 'a=0': a time limit is above 0"),
-        (["--runs", "all"], "jobs.csv:runs: is for logs of sacct and accounting; this one is csv"),
-    ],
-)
-def test_info_refuses_how_a_log_cannot_be_read(refused, table, arguments, reason):
-    assert refused("trace", "info", table, *arguments) == reason
 
 
 # convert

@@ -15,20 +15,11 @@ from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.script import Action
 from cosched_sim.workload.jobs import Workload
 from tests.installed import PAPERS
-from tests.sim.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
+from tests.sim.live.replays import CoreReplay, assert_equal
 from tests.tiers import seeds, soaked
 
 NODES = 8
 Rows = list[tuple[int, int, int, int]]  # submit, run, nodes, requested
-
-
-@pytest.fixture(scope="module")
-def threaded():
-    class Here(ThreadedReplay):
-        loop = Loop()
-
-    yield Here
-    Here.loop.close()
 
 
 def domain(name: str, rows: Rows, **rules: Any) -> Domain:
@@ -77,10 +68,8 @@ def holders(of: str, **rules: Any) -> list[Domain]:
             ("group", "100 cancel b 2\n", {"successor_patience": 60, "successor_hold": 20}, 160),
             ("group", "15 replace b 2 3\n", {"successor_patience": 60}, 500),  # by one that is not submitted yet
             ("pair", "5 cancel b 2\n", {"mate_patience": 30}, 10),  # before it is submitted
-            ("pair", "100 cancel b 2\n", {"on_member_lost": "cancel"}, None),
-            ("pair", "100 cancel b 2\n", {}, 100),
-            ("group", "100 cancel b 2 final\n", {"successor_patience": 60}, 100),
             ("pair", "100 replace b 2 3\n", {}, 500),
+            ("group", "100 cancel b 2 final\n", {"successor_patience": 60}, 100),
             ("pair", "100 unlink a 1\n", {"mate_patience": 120}, 100),
             ("pair", "100 fail b 1\n", {}, 100),
             ("group", "700 cancel b 2\n", {}, 500),  # in vain

@@ -12,32 +12,22 @@ from hypothesis import strategies as st
 
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.workload.jobs import Workload
-from tests.live.loop import Loop
 from tests.sim.exact import EXPRESSION
-from tests.sim.live.replays import ThreadedReplay, assert_equal
+from tests.sim.live.replays import assert_equal
 from tests.tiers import soaked
 
 Settings = dict[str, Any]  # of a domain, by key
 UNITS = 8
 SCHEMES = [("hold", "yield"), ("meet", "meet"), ("yield", "hold"), ("hold", "hold"), ("yield", "yield")]
 MEETING = [("hold", "meet"), ("meet", "yield"), ("meet", "off")]
+ANY = "hold yield meet off"
 
 some_cases = settings(
-    max_examples=8,
     derandomize=True,  # the same cases in every run
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
-
-
-@pytest.fixture(scope="module")
-def threaded():
-    class Here(ThreadedReplay):
-        loop = Loop()
-
-    yield Here
-    Here.loop.close()
 
 
 def workload(name: str, data: bytes) -> Workload:
@@ -101,57 +91,42 @@ def check(data, live, chosen: list[Domain], most: int, members: int = 2, windows
         assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
 
 
-@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 2), ids="-".join)
-def test_two_domains(threaded, schemes):
-    @some_cases
+def check_some(live, schemes: Sequence[str], jobs: int, *pairs: Any, cases: int = 8) -> None:
+    """Cases of domains with these schemes, or one of several, and up to so many jobs each."""
+
+    @settings(some_cases, max_examples=cases)
     @given(st.data())
     def case(data):
-        check(data, threaded, [data.draw(domains(n, 12, scheme=s)) for n, s in zip("AB", schemes, strict=True)], 10)
+        drawn = [data.draw(st.sampled_from(scheme.split())) for scheme in schemes]
+        chosen = [data.draw(domains(name, jobs, scheme=of)) for name, of in zip("ABCD", drawn, strict=False)]
+        check(data, live, chosen, 10, *pairs)
 
     case()
+
+
+@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 2), ids="-".join)
+def test_two_domains(threaded, schemes):
+    check_some(threaded, schemes, 12)
 
 
 def test_three_domains_some_of_which_may_not_coschedule(threaded):
-    @some_cases
-    @given(st.data())
-    def case(data):
-        schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "meet", "off"]), min_size=3, max_size=3))
-        check(data, threaded, [data.draw(domains(n, 8, scheme=s)) for n, s in zip("ABC", schemes, strict=True)], 9)
-
-    case()
+    check_some(threaded, [ANY] * 3, 8)
 
 
-@pytest.mark.parametrize("names", soaked(["ABC", "ABCD"], 1))
-def test_groups_among_domains(threaded, names):
-    @some_cases
-    @given(st.data())
-    def case(data):
-        schemes = [data.draw(st.sampled_from(["hold", "yield", "meet", "off"])) for _ in names]
-        chosen = [data.draw(domains(n, 8, scheme=s)) for n, s in zip(names, schemes, strict=True)]
-        check(data, threaded, chosen, 9, len(names))
-
-    case()
+@pytest.mark.parametrize("count", soaked([3, 4], 1))
+def test_groups_among_domains(threaded, count):
+    check_some(threaded, [ANY] * count, 8, count)
 
 
-@pytest.mark.parametrize("names", soaked(["ABC", "ABCD"], 0))
-def test_groups_all_of_whose_domains_meet(threaded, names):
-    @settings(some_cases, max_examples=40)
-    @given(st.data())
-    def case(data):
-        check(data, threaded, [data.draw(domains(n, 10, scheme="meet")) for n in names], 9, len(names))
-
-    case()
+@pytest.mark.parametrize("count", soaked([3, 4], 0))
+def test_groups_all_of_whose_domains_meet(threaded, count):
+    check_some(threaded, ["meet"] * count, 10, count, cases=40)
 
 
-@pytest.mark.parametrize("names", soaked(["ABC"], 0))
-def test_groups_with_windows(threaded, names):
-    @settings(some_cases, max_examples=40)
-    @given(st.data())
-    def case(data):
-        chosen = [data.draw(domains(n, 10, scheme="meet")) for n in names]
-        check(data, threaded, chosen, 9, len(names), ["", "@0..10", "@-30..30", "@10..10", "@100..120", "@-10..0"])
-
-    case()
+@pytest.mark.soak
+def test_groups_with_windows(threaded):
+    windows = ["", "@0..10", "@-30..30", "@10..10", "@100..120", "@-10..0"]
+    check_some(threaded, ["meet"] * 3, 10, 3, windows, cases=40)
 
 
 def test_a_member_that_is_late_ends_the_slot_of_the_others(threaded, tmp_path):

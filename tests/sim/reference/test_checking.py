@@ -38,6 +38,13 @@ def check(folder: Path) -> tuple[bool, list[str]]:
     return checking.check_results(folder, said.append), said
 
 
+def wrong(folder: Path) -> list[str]:
+    """What is said of results that are not right."""
+    right, said = check(folder)
+    assert not right
+    return said
+
+
 def about(said: list[str], name: str) -> list[str]:
     """The line of a workload and the hints below it."""
     first = next(i for i, line in enumerate(said) if line.startswith(f"{name}: "))
@@ -107,8 +114,7 @@ def test_the_results_of_cosched_pass(suite):
 def test_a_wrong_start_is_told_with_the_mistake_that_gives_it(mine):
     change(mine, SHADOW, with_start("4", "150"))
     change(mine, SHADOW, only("domain", "job_id", "start"))
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     line, hint = about(said, SHADOW)
     assert line == f"{SHADOW}: A job 4: start: expected 20, found 150"
     assert hint.endswith("not by it (<=) (strict-shadow)")
@@ -117,8 +123,7 @@ def test_a_wrong_start_is_told_with_the_mistake_that_gives_it(mine):
 
 def test_a_wrong_start_that_no_known_mistake_gives_points_to_the_explanation(mine):
     change(mine, SHADOW, with_start("4", "21"))
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     assert about(said, SHADOW)[1:] == [f"see {SHADOW}/README.md"]
 
 
@@ -128,23 +133,20 @@ def test_one_mistake_throughout_is_named(tmp_path, mistake):
         starts = workload.wrong.get(mistake) or {job: row["start"] for job, row in workload.expected.items()}
         lines = ["domain,job_id,start", *(f"{domain},{job},{start}" for (domain, job), start in starts.items())]
         (tmp_path / f"{workload.name}.csv").write_text("\n".join(lines) + "\n")
-    right, said = check(tmp_path)
-    assert not right
+    said = wrong(tmp_path)
     explained = [line for line in said if line.startswith("all of this is explained if ")]
     assert [line.endswith(f"({mistake})") for line in explained] == [True]
 
 
 def test_a_missing_job_is_told(mine):
     change(mine, SHADOW, lambda rows: [row for row in rows if row["job_id"] != "2"])
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     assert about(said, SHADOW)[0] == f"{SHADOW}: A job 2: start: expected 100, found no such job"
 
 
 def test_a_job_that_is_to_be_left_out_must_not_start(mine):
     change(mine, "29-dirty-trace", lambda rows: [*rows, {**rows[0], "job_id": "2", "start": "5", "end": "5"}])
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     expected = "A job 2: start: expected none, the job is to be left out; found 5"
     assert about(said, "29-dirty-trace")[0] == f"29-dirty-trace: {expected}"
     change(mine, "29-dirty-trace", with_start("2", "-1"))
@@ -156,8 +158,7 @@ def test_missing_workloads_are_listed_by_kind(mine):
     for workload in ALL:
         if workload.paired:
             (mine / f"{workload.name}.csv").unlink()
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     assert f"missing, of one cluster: {SHADOW}" in said
     assert said[-2].startswith("missing, of two clusters: 30-hold, 31-yield, ")
     single = sum(not workload.paired for workload in ALL)
@@ -184,15 +185,13 @@ def test_a_job_that_never_starts_may_have_no_row_or_minus_one(mine):
     change(mine, DEADLOCK, lambda rows: [{**row, "start": "-1"} for row in rows[1:]])
     assert check(mine)[0]
     change(mine, DEADLOCK, with_start("2", "1200"))
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     assert about(said, DEADLOCK)[0] == f"{DEADLOCK}: A job 2: start: expected none, found 1200 (and 1 more)"
 
 
 def test_other_columns_of_the_suite_are_compared_where_they_are_there(mine):
     change(mine, PAIRED, lambda rows: [{**row, "holds": "9"} if row["holds"] == "3" else row for row in rows])
-    right, said = check(mine)
-    assert not right
+    said = wrong(mine)
     assert about(said, PAIRED)[0] == f"{PAIRED}: A job 1: holds: expected 3, found 9"
 
 

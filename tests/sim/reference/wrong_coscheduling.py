@@ -1,6 +1,7 @@
 """Wrong definitions of holds, yields and TryStartMate, to put in the place of the slow simulator's own."""
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 
@@ -13,19 +14,14 @@ right_limit = PlannedIteration.limit
 right_turn = PlannedIteration.turn
 
 
-def coordinated_all_the_same(domain: RefDomain) -> None:
-    if domain.scheme == "off":
-        domain.scheme = "hold"
+def instead_of(scheme: str, other: str) -> Callable[[RefDomain], None]:
+    """Domains that have this scheme have another one."""
 
+    def change(domain: RefDomain) -> None:
+        if domain.scheme == scheme:
+            domain.scheme = other
 
-def holds_always(domain: RefDomain) -> None:
-    if domain.scheme == "yield":
-        domain.scheme = "hold"
-
-
-def yields_always(domain: RefDomain) -> None:
-    if domain.scheme == "hold":
-        domain.scheme = "yield"
+    return change
 
 
 def strict_cap(domain: RefDomain) -> None:

@@ -3,21 +3,11 @@
 import time
 from pathlib import Path
 
-import numpy as np
-
 from cosched_sim import replay
 from cosched_sim.configuration import Domain
 from cosched_sim.results.output import RunInfo, write_run
-from cosched_sim.workload.jobs import Workload
 
 COMMAND = "cosched replay --domain 'it's \"</script><b>here</b>'"
-
-
-def workload(name: str, *jobs: tuple[object, int, int, int]) -> Workload:
-    """Jobs (id, submit, run, nodes); they ask for what they run."""
-    ids, *columns = zip(*jobs, strict=True)
-    submit, run, nodes = (np.array(column, np.int64) for column in columns)
-    return Workload(name, np.array(ids, dtype=object), submit, run, nodes, requested=run)
 
 
 def two_days(folder: Path, **options: object) -> Path:

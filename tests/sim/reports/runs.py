@@ -20,23 +20,33 @@ def ints(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def work(name: str, *rows: Row) -> Workload:
-    """Jobs 1, 2, ...; requests are the run times."""
+def work(name: str, *rows: Row, ids: Sequence[str] = ()) -> Workload:
+    """Jobs 1, 2, ..., or with these ids; requests are the run times."""
     submit, run, nodes = (ints(*column) for column in zip(*rows, strict=True))
-    return Workload(name, np.arange(1, len(rows) + 1), submit, run, nodes, run)
+    return Workload(name, np.array(ids) if ids else np.arange(1, len(rows) + 1), submit, run, nodes, run)
 
 
 def domain(name: str, nodes: int, *rows: Row, **settings) -> sim.Domain:
     return sim.Domain(name=name, trace=work(name, *rows), nodes=nodes, policy="fcfs", **settings)
 
 
-def run_of(folder: Path, domains: Sequence[sim.Domain], mates: Sequence[tuple[int, int]] = (), **options) -> Run:
-    """A replay, written and read back; `mates` are job numbers (from 1) of the first two domains."""
+def pairs_of(*mates: tuple[int, int]) -> Pairing:
+    """Pairs of job numbers (from 1) of the first two domains."""
+    rows = np.array(mates, np.int64)
+    return Pairing(np.arange(1, len(rows) + 1), np.broadcast_to(ints(0, 1), rows.shape).copy(), rows - 1)
+
+
+def replay_of(domains: Sequence[sim.Domain], mates: Sequence[tuple[int, int]] = (), **options) -> sim.Replay:
+    """A replay of jobs that are mates by their numbers (from 1) in the first two domains."""
     replay = sim.Replay(sim.ReplayConfig(domains=tuple(domains), **options))
     if mates:
-        rows = np.array(mates, np.int64)
-        places = np.broadcast_to(ints(0, 1), rows.shape).copy()
-        replay.pairing = Pairing(np.arange(1, len(rows) + 1, dtype=np.int64), places, rows - 1)
+        replay.pairing = pairs_of(*mates)
+    return replay
+
+
+def run_of(folder: Path, domains: Sequence[sim.Domain], mates: Sequence[tuple[int, int]] = (), **options) -> Run:
+    """The same, written and read back."""
+    replay = replay_of(domains, mates, **options)
     write_run(replay.run(), folder, RunInfo("cosched replay", 0, time.perf_counter()))
     return read_run(folder)
 

@@ -10,7 +10,8 @@ from cosched_sim.reports.of_comparison import comparison_page
 from cosched_sim.reports.of_replay import write_report
 from cosched_sim.reports.page import write_page
 from tests.browser import drawn_figures, opened, screenshot
-from tests.sim.reports.page_examples import COMMAND, workload, written
+from tests.sim.reports.page_examples import COMMAND, written
+from tests.sim.reports.runs import work
 
 CANVAS = "#gantt canvas"
 NAME = '</script><b>"it\'s"'
@@ -67,9 +68,9 @@ def test_a_narrow_or_dark_window_shows_all(reported, tmp_path, width, scheme):
 
 
 def test_names_of_jobs_are_text_and_one_machine_is_enough(tmp_path):
-    jobs = [(NAME, 0, 900, 2), ("never", 10, 900, 4), ("x,y", 20, 50, 1)]
+    log = work("log", (0, 900, 2), (10, 900, 4), (20, 50, 1), ids=[NAME, "never", "x,y"])
     script = "5 down alone 2\n\n"
-    domains = [Domain(name="alone", trace=workload("log", *jobs), nodes=4)]
+    domains = [Domain(name="alone", trace=log, nodes=4)]
     write_report(written(tmp_path, domains, script=script))
     with opened(tmp_path / "report.html") as page:
         assert drawn_figures(page)[0] == "gantt"

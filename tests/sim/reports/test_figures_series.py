@@ -7,18 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched_sim.reports.figures import series
 from cosched_sim.reports.figures.curves import cumulative
-from cosched_sim.reports.figures.series import (
-    BARS,
-    SEEN,
-    Steps,
-    bin_edges,
-    bin_width,
-    counts,
-    seen_edges,
-    steps,
-    width_words,
-)
+from cosched_sim.reports.figures.series import BARS, SEEN, bin_edges, bin_width, counts, seen_edges, steps
 from cosched_sim.reports.figures.style import TimeAxis
 from tests.sim.reports.runs import ints
 
@@ -32,7 +23,7 @@ edge_lists = st.lists(st.integers(0, 60), min_size=2, max_size=10, unique=True).
 axes = st.tuples(st.integers(0, 10**9), st.integers(0, 10**8)).map(lambda t: TimeAxis(t[0], t[0] + t[1]))
 
 
-def as_steps(rows) -> Steps:
+def as_steps(rows) -> series.Steps:
     begin, end, weight = (ints(*(row[i] for row in rows)) for i in range(3))
     return steps(begin, end, weight)
 
@@ -95,7 +86,7 @@ def test_counts_and_weighted_counts_by_interval(events, inner):
     [(1, "second"), (30, "30 s"), (60, "minute"), (1_200, "20 min"), (HOUR, "hour"), (7 * DAY, "7 days")],
 )
 def test_lengths_of_intervals_in_words(seconds, words):
-    assert width_words(seconds) == words
+    assert series.width_words(seconds) == words
 
 
 @given(st.lists(st.floats(0, 1e7), min_size=1, max_size=50))

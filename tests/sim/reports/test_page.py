@@ -49,12 +49,6 @@ def test_a_page_has_its_figures_beside_it_and_in_it(tmp_path):
     assert sorted(links) == names[:3]
 
 
-def test_equal_pages_are_equal_to_the_byte(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    assert write_page(page(), tmp_path / "a").read_bytes() == write_page(page(), tmp_path / "b").read_bytes()
-
-
 def test_a_page_names_no_other_place(tmp_path):
     found = Elements(write_page(page(), tmp_path).read_text())
     places = [a.get("src") or a.get("href") or a.get("xlink:href") for t, a in found.tags if t != "svg"]

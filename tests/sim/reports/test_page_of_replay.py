@@ -2,8 +2,6 @@
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +12,17 @@ from cosched_sim.reports.of_replay import replay_page
 from cosched_sim.reports.rebuilding import rebuild
 from cosched_sim.reports.run import read_run
 from cosched_sim.reports.summary import read_comparison
-from tests.sim.reports.page_examples import workload, written
+from tests.cli.conftest import CONSOLE_SCRIPT, tree
+from tests.sim.reports.page_examples import written
+from tests.sim.reports.runs import work
 
-COSCHED = Path(sys.executable).with_name("cosched")
-ALONE = [Domain(name="alone", trace=workload("log", ("x", 0, 100, 2), ("y", 10, 100, 4)), nodes=4)]
+ALONE = [Domain(name="alone", trace=work("log", (0, 100, 2), (10, 100, 4), ids=["x", "y"]), nodes=4)]
 
 
 def cosched(*args, cwd):
-    return subprocess.run([COSCHED, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
-
-
-def names(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return subprocess.run(
+        [CONSOLE_SCRIPT, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, timeout=600
+    )
 
 
 @pytest.fixture
@@ -42,7 +39,7 @@ def test_the_main_numbers_are_those_of_the_summary(run):
 
 
 def of_alone(tmp_path, run_s: int):
-    log = workload("log", ("x", 0, 100, 2), ("y", 10, run_s, 4))
+    log = work("log", (0, 100, 2), (10, run_s, 4))
     return read_run(written(tmp_path, [Domain(name="alone", trace=log, nodes=4)]))
 
 
@@ -89,20 +86,12 @@ def test_what_was_left_out_is_said_with_the_reason(tmp_path):
 def test_a_replay_writes_its_report_and_the_command_report_makes_the_same(tmp_path):
     domain = ("--domain", "eureka,trace=generated:eureka/jobs=30/days=1")
     assert cosched("replay", *domain, "--out", "run", cwd=tmp_path).returncode == 0
-    assert {"report.html", "figures/gantt.svg", "summary.json"} <= set(names(tmp_path / "run"))
+    assert {"report.html", "figures/gantt.svg", "summary.json"} <= set(tree(tmp_path / "run"))
     page = (tmp_path / "run/report.html").read_bytes()
     (tmp_path / "run/report.html").unlink()
     done = cosched("report", "run", cwd=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("run/report.html\n", "", 0)
     assert (tmp_path / "run/report.html").read_bytes() == page
-
-
-def test_a_replay_writes_no_report_if_told_so_and_no_old_one_stays(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/report.html").write_text("old")
-    domain = ("--domain", "eureka,trace=generated:eureka/jobs=30/days=1")
-    assert cosched("replay", *domain, "--out", "run", "--no-report", cwd=tmp_path).returncode == 0
-    assert names(tmp_path / "run") == ["holds.csv", "jobs.csv", "summary.json", "yields.csv"]
 
 
 def test_a_comparison_has_a_page_with_a_row_and_a_bar_for_each_combination(tmp_path):
