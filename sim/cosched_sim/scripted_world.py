@@ -13,10 +13,6 @@ from cosched_sim.script import Action, ScriptedEvent
 from cosched_sim.world import World
 
 
-def _drain(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.clusters[domain].drain(event.nodes)
-
-
 def _down(world: World, domain: int, event: ScriptedEvent) -> None:
     cluster = world.clusters[domain]
     cluster.drain(event.nodes)
@@ -30,10 +26,6 @@ def _down(world: World, domain: int, event: ScriptedEvent) -> None:
             world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
 
 
-def _up(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.clusters[domain].bring_back(event.nodes)
-
-
 def _switch_scheme(world: World, domain: int, event: ScriptedEvent) -> None:
     coscheduler = world.coschedulers[domain]
     coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
@@ -41,21 +33,13 @@ def _switch_scheme(world: World, domain: int, event: ScriptedEvent) -> None:
     world.clusters[domain].reschedule()
 
 
-def _cut(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.cut_link(domain, world.index[event.peer])
-
-
-def _mend(world: World, domain: int, event: ScriptedEvent) -> None:
-    world.mend_link(domain, world.index[event.peer])
-
-
 CARRY_OUT: dict[Action, Callable[[World, int, ScriptedEvent], None]] = {
-    Action.DRAIN: _drain,
+    Action.DRAIN: lambda world, domain, event: world.clusters[domain].drain(event.nodes),
     Action.DOWN: _down,
-    Action.UP: _up,
+    Action.UP: lambda world, domain, event: world.clusters[domain].bring_back(event.nodes),
     Action.SCHEME: _switch_scheme,
-    Action.CUT: _cut,
-    Action.MEND: _mend,
+    Action.CUT: lambda world, domain, event: world.cut_link(domain, world.index[event.peer]),
+    Action.MEND: lambda world, domain, event: world.mend_link(domain, world.index[event.peer]),
 }
 
 

@@ -155,15 +155,12 @@ def environment() -> Environment:
 
 def _policy(scripts: Iterable[str]) -> str:
     """Return the page's Content-Security-Policy: no requests, no scripts but its own."""
-    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from cosched.core.job import JobState
 from cosched_sim.results import metrics
-from cosched_sim.results.estimate import estimate
+from cosched_sim.results.estimate import Floats, estimate
 from cosched_sim.results.result import DomainResult, ReplayResult
 from cosched_sim.workload.jobs import UNKNOWN
 
 BATCHES = 20  # of consecutive submissions: jobs that wait together count as one
 LEAST = 5  # jobs in a batch; with fewer there is no interval
 
-Floats = NDArray[np.float64]
 Differences = Mapping[str, Mapping[str, float | None]]  # by measure: mean and ci95
 
 

@@ -123,10 +123,6 @@ class DomainResult:
         }
 
     @property
-    def _cut_short(self) -> NDArray[np.bool_]:
-        return np.isin(self.jobs.state, (JobState.FAILED, JobState.CANCELLED))
-
-    @property
     def _scheduler(self) -> dict[str, Any]:
         """How jobs are scheduled, as plain values, whatever the kind of scheduler tells."""
         ended, submit = self.jobs.end != UNKNOWN, self.workload.submit
@@ -179,14 +175,11 @@ class DomainResult:
     def _group(self, chosen: Any) -> dict[str, Any]:
         work, jobs = self.workload, self.jobs
         ran = chosen & self.started
+        waits = metrics.wait(work.submit[ran], jobs.start[ran])
+        completed = ~np.isin(jobs.state[ran], (JobState.FAILED, JobState.CANCELLED))
         synchronised = ran & (jobs.pair != UNKNOWN)
         sync = jobs.start[synchronised] - jobs.ready[synchronised]
-        return {
-            "jobs": int(chosen.sum()),
-            **metrics.group(
-                metrics.wait(work.submit[ran], jobs.start[ran]), ~self._cut_short[ran], jobs.run[ran], sync
-            ),
-        }
+        return {"jobs": int(chosen.sum()), **metrics.group(waits, completed, jobs.run[ran], sync)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,22 +218,18 @@ class ReplayResult:
         last = [domain.last_start for domain in self.domains.values()]
         starts = [np.array([last[domain][job] for domain, job in group.members]) for group in self.pairing.groups]
         windows = [np.array(group.windows or [TOGETHER]) for group in self.pairing.groups]
+        with_windows = sum(bool(group.windows) for group in self.pairing.groups)
         started = [(of, given) for of, given in zip(starts, windows, strict=True) if (of != UNKNOWN).all()]
         gaps = np.array([max(0, (of - to[:, 1]).max() - (of - to[:, 0]).min()) for of, to in started], np.int64)
         return {
             "groups": len(starts),
             "members": sum(map(len, starts)),
-            **self._with_windows,
+            **({"with_windows": with_windows} if with_windows else {}),
             "together": int((gaps == 0).sum()),
             "desynchronised": int((gaps > 0).sum()),
             "never": len(starts) - len(gaps),
             "gap_s": metrics.spread(gaps[gaps > 0]),
         }
-
-    @property
-    def _with_windows(self) -> dict[str, int]:
-        count = sum(bool(group.windows) for group in self.pairing.groups)
-        return {"with_windows": count} if count else {}
 
     def summary(self) -> dict[str, Any]:
         """Return the content of summary.json, without version, command and seed."""

@@ -84,7 +84,7 @@ class Measured:
 
     def over(self, of: Many) -> Values:
         """Return a measure by replication, or the mean of several in each replication that has all."""
-        found = [self.values(*each) for each in _several(of)]
+        found = [self.values(*each) for each in (of if isinstance(of, list) else [of])]
         return {
             number: fmean(each[number] for each in found) for number in found[0] if all(number in of for of in found)
         }
@@ -124,10 +124,6 @@ class Measured:
         means = (estimate(list(self.values(each, measure).values())) for each in (place, other))
         differences = [one - two for one, two in pairs(self, (place, measure), (other, measure))]
         return Comparison(place, other, measure, *means, *(estimate(differences, number) for number in (1, intervals)))
-
-
-def _several(of: Many) -> list[Of]:
-    return of if isinstance(of, list) else [of]
 
 
 def average(found: Measured, of: Many) -> Estimate | None:

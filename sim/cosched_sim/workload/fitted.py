@@ -11,6 +11,7 @@ import functools
 import math
 import os
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -80,7 +81,8 @@ class FittedModel:
         picked = np.searchsorted(shares, size.random(jobs) * shares[-1], "right")
         sizes = np.array(self.sizes, np.int64)[picked]
         times = np.maximum(np.ceil(self.scale * run.weibull(self.shape, jobs)), 1).astype(np.int64)
-        note = f"drawn by cosched with seed {seed} from a model of {self.name}; time 0 is {self._clock()}"
+        clock = time.strftime("%H:%M:%S", time.gmtime(self.begin))
+        note = f"drawn by cosched with seed {seed} from a model of {self.name}; time 0 is {clock}"
         return drawn_log(
             f"fitted to {self.name}",
             submit=self._submissions(gap.standard_exponential(jobs - 1), slower),
@@ -89,16 +91,11 @@ class FittedModel:
             header=machine_header(f"like {self.name}", self.nodes, note),
         )
 
-    def _clock(self) -> str:
-        minutes, seconds = divmod(self.begin, 60)
-        return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
-
     def _submissions(self, units: NDArray[np.float64], slower: float) -> Ints:
         """Return when jobs are submitted, the first at 0; `units` are gaps of mean 1."""
-        times, time = [0.0], 0.0
+        times = [0.0]
         for unit in units.tolist():
-            time += unit * slower * self.gaps[int((self.begin + time) // HOUR_S) % HOURS]
-            times.append(time)
+            times.append(times[-1] + unit * slower * self.gaps[int((self.begin + times[-1]) // HOUR_S) % HOURS])
         return np.array(times).astype(np.int64)
 
 

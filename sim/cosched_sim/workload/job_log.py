@@ -21,6 +21,7 @@ from cosched_sim.workload.columns import Reading
 from cosched_sim.workload.generated import is_generated, parse_generated, read_generated
 from cosched_sim.workload.jobs import TraceLog, Workload
 from cosched_sim.workload.log_options import LogOptions, Runs, check_timezone, parse_columns, parse_partition_limit
+from cosched_sim.workload.traces.cleaning import Overrun as Overrun
 
 MAX_NODES = 10**9
 AS_LOGGED = Reading()
@@ -46,7 +47,6 @@ Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
 ColumnNames = Annotated[tuple[str, ...], _parsed(parse_columns)]
 PartitionLimit = Annotated[dict[str, Annotated[Seconds, Field(gt=0)]], _parsed(parse_partition_limit)]
 TimeZone = Annotated[str, AfterValidator(check_timezone)]
-Overrun = Literal["extend", "kill"]
 
 
 class JobLog(Settings):

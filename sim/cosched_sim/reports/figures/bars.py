@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -91,11 +92,8 @@ def _rows(panel: Panel) -> Iterator[tuple[str | float | None, ...]]:
         for name, values in panel.series.items():
             others = (panel.base, panel.differences.get(name, ()))
             estimates = (values[g], *(other[g] if other else None for other in others))
-            yield panel.title, group, name, *(number for e in estimates for number in _numbers(e))
-
-
-def _numbers(estimate: Estimate | None) -> tuple[float | None, float | None]:
-    return (None, None) if estimate is None else (estimate.mean, estimate.half)
+            both = ((None, None) if each is None else (each.mean, each.half) for each in estimates)
+            yield panel.title, group, name, *chain.from_iterable(both)
 
 
 def _draw(canvas: Canvas, panels: Sequence[Panel], legend: str) -> None:

@@ -31,11 +31,12 @@ def mates_ready(run: Run) -> bool:
 def mates_figure(run: Run) -> Figure:
     """Show the gaps between the instants at which mates were ready, or without coscheduling between their starts."""
     found = [_gaps(first, second) for first, second in combinations(run.domains, 2)]
-    tables = [table for table in found if table["pairs"].sum()]
+    tables, pairs = [table for table in found if table["pairs"].sum()], run.summary["pairs"]
+    never = f"; {pairs['never']:,} never" if pairs["never"] else ""
     return Figure(
         "mates",
         "Who waited for whom" if run.coscheduled else "How far apart mates started",
-        f"{_caption(run)}{_fate(run)}",
+        f"{_caption(run)} {pairs['together']:,} of {pairs['pairs']:,} pairs started together{never}.",
         polars.concat(tables),
         partial(_draw, run, tables),
         (WIDTH, 0.4 + 2.6 * len(tables)),
@@ -49,12 +50,6 @@ def _caption(run: Run) -> str:
             "was ready first waited for its mate at least so long."
         )
     return "Pairs by the time between the starts of their two jobs, which nobody coscheduled."
-
-
-def _fate(run: Run) -> str:
-    pairs = run.summary["pairs"]
-    never = f"; {pairs['never']:,} never" if pairs["never"] else ""
-    return f" {pairs['together']:,} of {pairs['pairs']:,} pairs started together{never}."
 
 
 def _gaps(first: RunDomain, second: RunDomain) -> polars.DataFrame:

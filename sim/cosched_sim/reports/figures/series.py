@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cosched_sim.reports.figures.style import TimeAxis
 from cosched_sim.reports.run import Run, RunDomain
+from cosched_sim.workload.jobs import Ints as Ints
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SEEN = 800  # intervals that can be seen in a figure of the usual width

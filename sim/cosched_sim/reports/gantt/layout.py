@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars
-from numpy.typing import NDArray
 
 from cosched_sim.reports.run import RunDomain
-
-Ints = NDArray[np.int64]
+from cosched_sim.workload.jobs import Ints
 
 
 @dataclass(frozen=True, slots=True)
