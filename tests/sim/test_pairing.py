@@ -134,9 +134,7 @@ def test_other_wrong_uses_are_refused():
 
 def members(pairing: Pairing) -> list[tuple[tuple[int, int], ...]]:
     """Of pairs and groups, in the order of their rows."""
-    columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
-    pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
-    return [of for _, of, *_ in sorted([*pairs, *pairing.groups])]
+    return [group.members for group in pairing.rows]
 
 
 def months(count: int) -> list[Workload]:

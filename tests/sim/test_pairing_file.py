@@ -29,12 +29,7 @@ def members(pairing: Pairing) -> list[tuple[int, tuple[int, int], tuple[int, int
     assert pairing.row.shape == (len(pairing),)
     assert pairing.domain.shape == pairing.job.shape == (len(pairing), 2)
     assert pairing.row.dtype == pairing.domain.dtype == pairing.job.dtype == np.int64
-    return [
-        (row, (d1, j1), (d2, j2))
-        for row, (d1, d2), (j1, j2) in zip(
-            pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist(), strict=True
-        )
-    ]
+    return [(pair.row, *pair.members) for pair in pairing.rows]
 
 
 @pytest.fixture

@@ -136,16 +136,10 @@ class TestSchemesAndLinks:
         assert engine.clusters[0].state(1) is JobState.COMPLETED
 
 
-def read(tmp_path, text):
-    path = tmp_path / "script.txt"
-    path.write_text(text)
-    return read_script(str(path), DOMAINS)
-
-
-def test_a_script_is_read_with_comments_and_durations(tmp_path):
+def test_a_script_is_read_with_comments_and_durations():
     text = "# what if\n\n90m cancel A 2  # why not\n1d down A 3\n100 cut A B 1h\n7 scheme B off\n"
     text += "8 cancel A 1 final\n9 replace A 1 2\n9 fail F 1\n"
-    assert read(tmp_path, text) == [
+    assert read_script(text, DOMAINS) == [
         ScriptedEvent(5400, Action.CANCEL, "A", row=1), ScriptedEvent(86400, Action.DOWN, "A", nodes=3),
         ScriptedEvent(100, Action.CUT, "A", peer="B"), ScriptedEvent(3700, Action.MEND, "A", peer="B"),
         ScriptedEvent(7, Action.SCHEME, "B", scheme="off"), ScriptedEvent(8, Action.CANCEL, "A", row=0, final=True),
@@ -183,9 +177,9 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
         ("5 cut A B long", "'long' is not a duration"),
     ],
 )
-def test_a_bad_line_is_named_with_its_number_and_the_reason(tmp_path, line, reason):
-    with pytest.raises(InputError, match=r"script\.txt:2: ") as error:
-        read(tmp_path, f"# a comment\n{line}\n")
+def test_a_bad_line_is_named_with_its_number_and_the_reason(line, reason):
+    with pytest.raises(InputError, match=r"^script:2: ") as error:
+        read_script(f"# a comment\n{line}\n", DOMAINS)
     assert reason in str(error.value)
 
 

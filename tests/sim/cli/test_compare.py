@@ -40,7 +40,7 @@ def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
     assert one["domains"] == other["domains"]
 
 
-def test_json(cosched, logs, tmp_path):
+def test_json_and_the_differences_of_the_same_jobs(cosched, logs, tmp_path):
     found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all", "--no-report").stdout)
     assert list(found) == ["version", "command", "seed", "combinations", "differences"]
     assert list(found["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
@@ -48,10 +48,6 @@ def test_json(cosched, logs, tmp_path):
     assert found["combinations"]["YH"] == json.loads((tmp_path / "all/YH/summary.json").read_text())
     none = found["combinations"]["none"]
     assert {domain["scheme"] for domain in none["domains"].values()} == {"off"}
-
-
-def test_the_differences_are_those_of_the_same_jobs(cosched, logs, tmp_path):
-    found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all", "--no-report").stdout)
     none, both = (polars.read_csv(tmp_path / f"all/{name}/jobs.csv") for name in ("none", "HH"))
     assert list(found["differences"]) == ["HH", "HY", "YH", "YY"]
     for name, measures in found["differences"]["HH"].items():

@@ -33,26 +33,22 @@ def text_line(number, text):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\x7fELF\x02\x01\x01\0\0\0\n" * 100, ":1: binary data (a NUL byte), not text"),
-        (b"1 2\n3 \xfe\xff 4\n", ":2: not text: byte 0xfe is not UTF-8"),
-        (gzip.compress(GOOD.encode(), mtime=0)[:-20], ": truncated gzip file: its end is missing"),
-        (b"BZh91AY&SY", ": truncated bzip2 file: its end is missing"),
+        (b"\x7fELF\x02\x01\x01\0\0\0\n" * 100, "bad:1: binary data (a NUL byte), not text"),
+        (b"1 2\n3 \xfe\xff 4\n", "bad:2: not text: byte 0xfe is not UTF-8"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:-20], "bad: truncated gzip file: its end is missing"),
+        (b"BZh91AY&SY", "bad: truncated bzip2 file: its end is missing"),
         (
             text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"),
-            ":7: column 2 (submit time): 'x' is not a number",
+            "bad:7: column 2 (submit time): 'x' is not a number",
         ),
-        (swf((1, -5, 10, 1), (2, -1, 10, 1)).encode(), ": no job is left: negative submit time (2)"),
-        (swf((1, 0, -5, 1), (2, 0, 10, 11)).encode(), ": no job is left: no run time (1), larger than the machine (1)"),
-        (b"1 0 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", None),
+        (swf((1, -5, 10, 1), (2, -1, 10, 1)).encode(), "bad: no job is left: negative submit time (2)"),
+        (swf((1, 0, -5, 1), (2, 0, 10, 11)).encode(), "bad: no job is left: no run time (1), larger than the machine"),
+        (b"1 0 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", "--domain x:nodes: missing, and the trace does not state"),
     ],
 )  # fmt: skip
 def test_a_trace(rejected, tmp_path, data, reason):
     (tmp_path / "bad").write_bytes(data)
-    line = rejected("--domain", "x,trace=bad")
-    if reason is None:
-        assert line == "--domain x:nodes: missing, and the trace does not state the machine's size"
-    else:
-        assert line.startswith(f"bad{reason}")
+    assert rejected("--domain", "x,trace=bad").startswith(reason)
 
 
 def test_times_beyond_what_can_be_simulated(rejected, tmp_path):

@@ -139,23 +139,17 @@ def test_the_same_from_a_file_names_the_file_and_the_dotted_key(toml):
 
 
 @pytest.mark.parametrize(
-    ("domain", "reason"),
+    ("domains", "reason"),
     [
-        ("a", "--domain a:trace: missing"),
-        ("a,trac=x.swf", "--domain a:trac: no such key; did you mean trace?"),
-        ("a b,trace=x", "--domain a b:name: 'a b' is not a name: use 1 to 64 letters"),
+        ([], "--domain: no domain: give --domain NAME,trace=FILE,... or a --config FILE"),
+        (["a"], "--domain a:trace: missing"),
+        (["a,trac=x.swf"], "--domain a:trac: no such key; did you mean trace?"),
+        (["a b,trace=x"], "--domain a b:name: 'a b' is not a name: use 1 to 64 letters"),
+        (["a,trace=x", "a,trace=y"], "--domain a: given twice"),
     ],
 )
-def test_a_domain_needs_a_name_and_a_trace(domain, reason):
-    assert refusal(domain).startswith(reason)
-
-
-def test_no_domain():
-    assert refusal() == "--domain: no domain: give --domain NAME,trace=FILE,... or a --config FILE"
-
-
-def test_a_domain_given_twice():
-    assert refusal("a,trace=x", "a,trace=y") == "--domain a: given twice"
+def test_domains_have_a_name_of_their_own_and_a_trace(domains, reason):
+    assert refusal(*domains).startswith(reason)
 
 
 @pytest.mark.parametrize(

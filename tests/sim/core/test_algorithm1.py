@@ -5,23 +5,11 @@
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.effects import Call, Hold, Start, Yield
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    StartJob,
-    Status,
-    TryStartMate,
-)
+from cosched.core.protocol import FOREVER, MateJobId, MateStarted, MateStatus, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import Scheme
 from cosched_sim.script import Action, ScriptedEvent
 from tests.core.driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, told
@@ -38,7 +26,7 @@ def test_lines_1_and_2_ask_for_the_mates_id():
     a = DomainA()
     a.submit()
     assert a.state() is JobState.QUEUED  # nothing is asked before
-    assert a.ready(nodes=7) == [Call("B", "j", GetMateJobId("j", "j", None, ""))]
+    assert a.ready(nodes=7) == [Call("B", "j", protocol.GetMateJobId("j", "j", None, ""))]
     assert (a.state(), a.job().nodes) == (JobState.READY, 7)
 
 
@@ -50,7 +38,7 @@ def test_lines_3_and_4_ask_for_the_status_of_the_mate_that_was_found():
     """
     a = DomainA()
     a.ready()
-    assert a.reply(MATE_IS_K) == [Call("B", "j", GetMateStatus("k", "j"))]
+    assert a.reply(MATE_IS_K) == [Call("B", "j", protocol.GetMateStatus("k", "j"))]
 
 
 def test_lines_5_to_9_start_both():
@@ -132,7 +120,7 @@ def test_line_11_does_not_call_for_an_unsubmitted_mate(scheme, when):
         effects = a.run_job(Status.UNSUBMITTED)
     else:
         a.ready()
-        effects = a.reply(MateJobId(Found.UNSUBMITTED, None))
+        effects = a.reply(MateJobId(protocol.Found.UNSUBMITTED, None))
     assert of(effects, Call) == []
     assert decided(effects) == [Hold if scheme is Scheme.HOLD else Yield]
 
@@ -198,7 +186,7 @@ def test_lines_29_to_33_start_without_a_mate(scheme):
     """
     a = DomainA(scheme=scheme)
     a.ready()
-    effects = a.reply(MateJobId(Found.NO_PAIR, None))
+    effects = a.reply(MateJobId(protocol.Found.NO_PAIR, None))
     assert decided(effects) == [Start]
     assert of(effects, Call) == []
     assert told(effects) == ["started: its mate's domain knows no such pair"]
@@ -212,7 +200,7 @@ def test_line_31_is_reached_too_if_line_2_returns_nothing(scheme):
     """
     a = DomainA(scheme=scheme)
     a.ready()
-    assert decided(a.fail(Failure.UNREACHABLE)) == [Start]
+    assert decided(a.fail(protocol.Failure.UNREACHABLE)) == [Start]
 
 
 def test_lines_34_to_36_start_at_once_if_disabled():

@@ -14,6 +14,7 @@ from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.workload.jobs import Workload
 from tests.sim.exact import EXPRESSION
 from tests.sim.live.replays import assert_equal
+from tests.sim.reports.runs import domain
 from tests.tiers import soaked
 
 Settings = dict[str, Any]  # of a domain, by key
@@ -154,19 +155,8 @@ def test_a_member_that_is_late_ends_the_slot_of_the_others(threaded, tmp_path):
 @pytest.mark.soak
 def test_an_endless_exchange_of_holds_is_ended_after_as_many_instants(threaded, tmp_path):
     """The four-pair livelock of coscheduling.md."""
-    rows = np.arange(4)
-    both = tuple(
-        Domain(
-            name=name,
-            trace=Workload(name, rows + 1, first + rows, rows * 0 + 100, rows * 0 + 6, rows * 0 + 100),
-            nodes=10,
-            policy="fcfs",
-            max_held_fraction="1",
-            release_jitter="0",
-            release_order="last",
-        )
-        for name, first in (("A", 0), ("B", 400))
-    )
+    last = {"max_held_fraction": "1", "release_jitter": "0", "release_order": "last"}
+    both = tuple(domain(n, 10, *((at + s, 100, 6) for s in range(4)), **last) for n, at in (("A", 0), ("B", 400)))
     (tmp_path / "pairs.csv").write_text("A,B\n1,3\n3,1\n2,4\n4,2\n")
     simulated = assert_equal(ReplayConfig(domains=both, pairs=tmp_path / "pairs.csv"), threaded)
     assert simulated.stalled

@@ -56,23 +56,6 @@ def test_the_files(cosched, sweep_file):
     assert kept["grid"] == {"schemes": ["none", "HH", "YH"], "eureka.load": [0.25, 0.5]}
 
 
-def test_the_means_of_a_replication_are_those_of_the_replay(cosched, sweep_file):
-    said = json.loads(cosched("sweep", sweep_file(), "--replications", 1, "--seed", 8, "--json", *ONE).stdout)
-    found = next(row for row in said["averages"] if (row["schemes"], row["eureka.load"]) == ("YH", 0.5))
-    machines = [
-        "intrepid,trace=generated:intrepid/jobs=20,scheme=yield",
-        "eureka,trace=generated:eureka/jobs=20,load=0.5",
-    ]
-    flags = [f"--domain={text}" for text in machines]
-    replay = json.loads(cosched("replay", *flags, "--pair-window", "10m", "--seed", 8, "--json").stdout)
-    for name, domain in replay["domains"].items():
-        assert found[f"{name}.all.wait_s.mean"] == domain["all"]["wait_s"]["mean"]
-        assert found[f"{name}.held_node_seconds"] == domain["held_node_seconds"]
-    assert found["pairs.together"] == replay["pairs"]["together"] > 0
-    assert found["n"] == 1
-    assert found["pairs.together ci95"] is None
-
-
 def test_failed_cases_are_listed_and_do_not_stop_the_others(cosched, sweep_file):
     # So few jobs in a day cannot make such a load.
     trace = '"eureka.trace" = ["generated:eureka/jobs=20", "generated:eureka/jobs=20/days=900/utilisation=0.9"]'
