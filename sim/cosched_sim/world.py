@@ -10,40 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
+from cosched.core import events, protocol
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record
-from cosched.core.events import (
-    Answered,
-    Asked,
-    CallFailed,
-    Event,
-    Finished,
-    Linked,
-    MayBeEarlier,
-    PeerThere,
-    Ready,
-    Requeued,
-    Submitted,
-    Unlinked,
-)
+from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import (
-    NO_MATE,
-    Domain,
-    EndedBy,
-    Failure,
-    GetMateJobId,
-    GetMateStatus,
-    JobId,
-    MateProblem,
-    Named,
-    Reply,
-    Request,
-    TellMember,
-)
+from cosched.core.protocol import Domain, EndedBy, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request, TellMember
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import answers
 from cosched.core.scheduling.primitives.compiled import direct
@@ -137,7 +112,7 @@ class World:
             if turn.ready:
                 self.ready(domain, turn.row)
             else:
-                self.feed(domain, MayBeEarlier(self.job_id[turn.row]))
+                self.feed(domain, events.MayBeEarlier(self.job_id[turn.row]))
                 self.deliver()
 
     # What a script does to jobs, which are known by their rows in the workloads. All say whether that could be done
@@ -172,7 +147,7 @@ class World:
             return False
         self.schedulers[domain].requeue(job, self.now)
         if row in self.job_id:
-            self.feed(domain, Requeued(self.job_id[row]))
+            self.feed(domain, events.Requeued(self.job_id[row]))
         return True
 
     def unlink(self, name: Domain, job: int) -> bool:
@@ -181,7 +156,7 @@ class World:
         known = self._known(domain, row)
         if known is None or known.state not in WAITING or known.group is None:
             return False
-        self._name(domain, row, Unlinked(known.id), NO_MATE)
+        self._name(domain, row, events.Unlinked(known.id), protocol.NO_MATE)
         return True
 
     def replace(self, name: Domain, job: int, new: int) -> bool:
@@ -195,11 +170,11 @@ class World:
         if state is JobState.PENDING:
             self._named[other] = named
         else:
-            self._name(domain, other, Linked(self.job_id[other], named), named)
+            self._name(domain, other, events.Linked(self.job_id[other], named), named)
         self.note_paired()
         return True
 
-    def _name(self, domain: int, row: int, event: Linked | Unlinked, named: Named) -> None:
+    def _name(self, domain: int, row: int, event: events.Linked | events.Unlinked, named: Named) -> None:
         self._named[row] = named
         self.feed(domain, event)
         self.note_paired()
@@ -255,7 +230,7 @@ class World:
             return
         peer = self.index.get(call.peer)
         if self._cut and peer is not None and frozenset((domain, peer)) in self._cut:
-            self.feed(domain, CallFailed(call.job, request, Failure.UNREACHABLE, call.peer))
+            self.feed(domain, CallFailed(call.job, request, protocol.Failure.UNREACHABLE, call.peer))
             return
         name = self.domains[domain].name
         if peer is None:
@@ -272,7 +247,7 @@ class World:
             return core.incoming.mate_status(name, request)
         if type(request) is GetMateJobId:
             answer = core.names.answer(name, request)
-            if answer.job is not None or answer.problem is not MateProblem.TAKEN:
+            if answer.job is not None or answer.problem is not protocol.MateProblem.TAKEN:
                 return answer
         outer, self._reply = self._reply, None  # this domain may be about to answer another one
         self.feed(peer, Asked(name, request))
@@ -319,7 +294,7 @@ class World:
             self.feed(domain, asked)
             return
         name, request = self.domains[domain].name, asked.request
-        self.feed(caller, CallFailed(request.caller, request, Failure.UNREACHABLE, name))
+        self.feed(caller, CallFailed(request.caller, request, protocol.Failure.UNREACHABLE, name))
 
     def _job(self, domain: int, job: JobId) -> int:
         return self.schedulers[domain].row[job] - self.first[domain]
@@ -332,7 +307,7 @@ class World:
         """Undo `cut_link`."""
         self._cut.discard(frozenset((one, other)))
         for domain, peer in ((one, other), (other, one)):
-            self.feed(domain, PeerThere(self.domains[peer].name))
+            self.feed(domain, events.PeerThere(self.domains[peer].name))
 
     # TimerQueue and the script
 
@@ -364,7 +339,7 @@ class World:
             if name in self.index:
                 self._note(self.index[name], of_jobs)
         for name, job in self.script.joining:
-            self._note(self.index[name], {job: NO_MATE})
+            self._note(self.index[name], {job: protocol.NO_MATE})
         self.note_paired()
 
     def _note(self, domain: int, named: Mapping[int, Named]) -> None:
@@ -381,5 +356,5 @@ class World:
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
                 named = self._named[row]
-                alone = named is NO_MATE or off.issuperset(named.others)
+                alone = named is protocol.NO_MATE or off.issuperset(named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)

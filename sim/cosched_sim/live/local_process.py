@@ -83,14 +83,9 @@ class LocalProcess:
 
 def free_ports(count: int) -> list[int]:
     """Return `count` ports of 127.0.0.1 that are free at the moment."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [int(probe.getsockname()[1]) for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def toml(sections: Mapping[str, Table | list[Table]]) -> str:

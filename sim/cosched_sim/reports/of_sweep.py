@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.words.quantities import count
-from cosched_sim.reports.figures.sweep_figures import (
-    LOST,
-    MOST_FIGURES,
-    SLOWDOWN,
-    SYNC,
-    WAIT,
-    Measure,
-    Row,
-    place_name,
-    sweep_figures,
-)
+from cosched_sim.reports.figures.sweep_figures import MEASURES, MOST_FIGURES, Measure, Row, place_name, sweep_figures
 from cosched_sim.reports.page import Page, Section, Table, write_page
 from cosched_sim.results.estimate import shown, signed
 from cosched_sim.sweeps.differences import comparison
@@ -33,6 +23,7 @@ DIFFERENCES = (
     "Means of the differences from {} {}, replication by replication, ± half their 95 % intervals. Above zero: longer "
     "with these settings."
 )
+WAIT, SLOWDOWN, SYNC, LOST = MEASURES
 NODE_HOURS = Measure("Lost node-hours", "lost node-hours", "held_node_seconds", 3600)
 COLUMNS = {
     "wait (min)": WAIT,

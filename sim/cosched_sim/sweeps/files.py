@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cosched.words.errors import InputError
-from cosched_sim.flags import named_file
-
-FILE_KEYS = ("trace", "pairs", "script")
+from cosched_sim.flags import FILES, named_file
 
 
 def with_digests(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,6 +61,6 @@ def _digest(path: str, *_state: int) -> str:
 
 def _files(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each key of a table that names a file, and the file."""
-    for key in FILE_KEYS:
+    for key in FILES:
         if isinstance(table.get(key), str) and (path := named_file(table[key])) is not None:
             yield key, path

@@ -13,9 +13,8 @@ from cosched.validation.mistakes import no_such_key
 from cosched.validation.schemes import SchemeChoice
 from cosched_sim.combinations import COSCHEDULING, letter_of
 from cosched_sim.configuration import Domain, ReplayConfig
-from cosched_sim.flags import in_folder
+from cosched_sim.flags import FILES, in_folder
 from cosched_sim.sweeps.case import Case, Label
-from cosched_sim.sweeps.files import FILE_KEYS
 from cosched_sim.workload.generated import is_generated
 
 SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
@@ -73,7 +72,7 @@ class Sweep(Collection[Case]):
         return Case(settings, {**values, REPLICATION: replication})
 
     def _found(self, key: str, value: Label) -> Label:
-        return in_folder(self.folder, value) if key in FILE_KEYS and isinstance(value, str) else value
+        return in_folder(self.folder, value) if key in FILES and isinstance(value, str) else value
 
 
 def targets(key: str, domains: Sequence[Mapping[str, Any]]) -> list[Target]:

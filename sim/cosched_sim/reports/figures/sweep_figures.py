@@ -39,10 +39,12 @@ class Measure:
         return None if mean is None else Estimate(mean / self.unit, None if half is None else half / self.unit)
 
 
-WAIT = Measure("Wait", "mean wait (min)", "all.wait_s.mean", 60, based=True)
-SLOWDOWN = Measure("Slowdown", "mean slowdown", "all.slowdown.mean", based=True)
-SYNC = Measure("Sync time", "mean sync time (min)", "paired.sync_s.mean", 60)
-LOST = Measure("Lost to holds", "share of the machine (%)", "held_share", 0.01)
+MEASURES = (
+    Measure("Wait", "mean wait (min)", "all.wait_s.mean", 60, based=True),
+    Measure("Slowdown", "mean slowdown", "all.slowdown.mean", based=True),
+    Measure("Sync time", "mean sync time (min)", "paired.sync_s.mean", 60),
+    Measure("Lost to holds", "share of the machine (%)", "held_share", 0.01),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def sweep_figures(domain: str, keys: Sequence[str], rows: Sequence[Row]) -> Iter
     for number, (name, part) in enumerate(list(parts.items())[:MOST_FIGURES], 1):
         stem = f"{domain}-{number}" if len(parts) > 1 else domain
         title = f"Main measures of {domain}{f', {name}' if name else ''}"
-        panels = [_panel(measure, domain, axes, part) for measure in (WAIT, SLOWDOWN, SYNC, LOST)]
+        panels = [_panel(measure, domain, axes, part) for measure in MEASURES]
         yield grouped_bars(stem, title, _caption(panels), panels, axes.series or "")
 
 

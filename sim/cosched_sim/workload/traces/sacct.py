@@ -187,10 +187,7 @@ class _Row:
 
     def text(self, columns: list[Column]) -> str:
         """Return the value of the first of these columns that is known, else ''."""
-        for _, place in columns:
-            if known(text := self.cells[place].strip()):
-                return text
-        return ""
+        return self.value(str, columns, "")
 
     def value(self, parse: Callable[[str], T], columns: list[Column], otherwise: T) -> T:
         """Return the same value read by `parse`."""
@@ -205,8 +202,7 @@ class _Row:
     def instants(self, columns: list[Column]) -> Instants:
         """Return when something was, twice if a clock showed that time twice."""
         table = self.table
-        if not table.local_times and is_local(self.text(columns)):
-            table.local_times = True
+        table.local_times = table.local_times or is_local(self.text(columns))
         return self.value(lambda text: instants(text, table.zone), columns, (UNKNOWN,))
 
 
