@@ -75,16 +75,6 @@ def check_page(out: Path) -> None:
         assert wide == 0
 
 
-@pytest.mark.soak
-def test_the_report_of_a_study_is_made_anew(cosched, tiny, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    for name in ("study.json", "results.parquet"):
-        (out / name).write_bytes((tiny / name).read_bytes())
-    assert cosched("report", "out").stdout == "out/report.html\n"
-    assert (out / "results.md").read_text().startswith("# Job coscheduling on coupled systems\n")
-
-
 def test_each_study_shows_its_own_options(cosched):
     assert "--replications" in cosched("study", "tang2011", "-h").stdout
     of_reference = cosched("study", "reference", "-h").stdout

@@ -116,12 +116,6 @@ def test_what_is_no_study(entries, name, found, reason):
     assert str(refused.value).startswith(reason)
 
 
-def test_two_packages_cannot_have_the_same_study(entries, example):
-    entries += [Entry("boosts", example.STUDY), Entry("boosts", example.STUDY)]
-    with pytest.raises(InputError, match=r"study boosts: two packages have a study of this name: elsewhere:STUDY and "):
-        study_called("boosts")
-
-
 @pytest.mark.soak  # a study of a package remains
 def test_a_package_that_is_broken_does_not_stop_ours(entries, tiny):
     entries.append(Entry("boosts", ImportError("no module")))

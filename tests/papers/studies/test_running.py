@@ -98,12 +98,6 @@ def test_dask_gives_the_same_tables_even_if_a_worker_is_killed(tiny, tmp_path):
     assert csv(tmp_path) == csv(tiny)
 
 
-def test_another_study_is_not_gone_on_with(tiny, tmp_path):
-    (tmp_path / STUDY).write_text((tiny / STUDY).read_text().replace('"seed": 5', '"seed": 6'))
-    with local_workers(1) as one, pytest.raises(InputError, match=r"study.json: seed is 6 there and 5 now"):
-        run_tiny(tmp_path, one, resume=True)
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
