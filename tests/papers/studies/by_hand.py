@@ -1,6 +1,6 @@
 """Results made by hand: rows as cases give them, in which a test sets what matters to it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import polars
@@ -8,7 +8,8 @@ import polars
 from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched_papers.studies.tang2011.results import Results
 from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
-from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.cases import labels
+from cosched_sim.studies.measured import Place
 
 Row = dict[str, Any]
 Change = Callable[[Row], None]
@@ -17,11 +18,17 @@ MINUTE = 60.0
 NODES = {"intrepid": 40_960, "eureka": 100}
 
 
+def rows_at(places: Iterable[Place], replications: int) -> Iterator[Row]:
+    """Rows of the replications of places, without measures."""
+    for place in places:
+        for number in range(1, replications + 1):
+            yield {**labels(*place, number), "error": None}
+
+
 def row(experiment: str, point: float, schemes: str, replication: int = 1) -> Row:
     """A case in which nothing happens: an hour's wait, no holds, 10 pairs together."""
-    made: Row = dict(zip(LABELS, (experiment, point, schemes, replication), strict=True))
-    made |= {"case": f"{experiment} {point:g} {schemes} {replication}", "error": None, "stalled": False}
-    made |= {"pairs.pairs": 10, "pairs.together": 10}
+    made: Row = {**labels(experiment, point, schemes, replication), "error": None, "stalled": False}
+    made |= {"case": f"{experiment} {point:g} {schemes} {replication}", "pairs.pairs": 10, "pairs.together": 10}
     for machine in MACHINES:
         made |= {
             f"{machine}.{name}": value

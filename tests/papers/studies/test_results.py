@@ -56,9 +56,7 @@ def test_a_failed_case_counts_nowhere():
 
 def test_a_sensitivity_has_its_default_from_v_d():
     plan = Plan(1, 1, True, 30, GeneratedMonths())
-    rows = [row(BY_LOAD, 0.5, schemes) for schemes in ("none", "HH")] + [
-        row("estimates", 4.0, s) for s in ("none", "HH")
-    ]
+    rows = [row(*at, schemes) for at in ((BY_LOAD, 0.5), ("estimates", 4.0)) for schemes in ("none", "HH")]
     rows[-1]["intrepid.all.wait_s.mean"] = 70 * MINUTE
     rows[-2]["intrepid.all.wait_s.mean"] = 68 * MINUTE
     found = Results.of(polars.DataFrame(rows), 30, sensitivities(plan), {})
@@ -83,9 +81,8 @@ def test_deadlocked_runs_are_counted():
 def test_numbers_beside_the_papers():
     def change(made: Row) -> None:
         if made["experiment"] == BY_LOAD and made["schemes"] != "none":
-            made["intrepid.all.wait_s.mean"] += {0.25: 3, 0.5: 11, 0.75: 41 + 2 * made["replication"]}[
-                made["point"]
-            ] * MINUTE
+            extra = {0.25: 3, 0.5: 11, 0.75: 41 + 2 * made["replication"]}
+            made["intrepid.all.wait_s.mean"] += extra[made["point"]] * MINUTE
         if made["experiment"] == BY_SHARE:
             made["error"] = "not run"
 
@@ -96,10 +93,8 @@ def test_numbers_beside_the_papers():
     high = compared["Intrepid: greatest extra wait at 0.75 (min)"]
     assert (high.agrees, high.ours) == ("open", "44.0 ± 12.7 (HH, 0.75)")
     assert compared["Intrepid: greatest wait at 33 % (min)"].agrees == "no result"
-    assert (compared["Replications of a case"].agrees, compared["Replications of a case"].ours) == (
-        "input",
-        "2; not met",
-    )
+    replications = compared["Replications of a case"]
+    assert (replications.agrees, replications.ours) == ("input", "2; not met")
 
 
 @pytest.mark.parametrize("generated", [True, False])

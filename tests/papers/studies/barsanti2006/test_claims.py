@@ -1,8 +1,6 @@
 """Claims decided on results made by hand: each can hold, and can fail with a reason."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import polars
 import pytest
@@ -22,14 +20,13 @@ from cosched_papers.studies.barsanti2006.setup import (
     W1,
     W2,
 )
-from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import INPUT, compare
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
+from tests.papers.studies.by_hand import Change, Row, rows_at
 
 SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
-Row = dict[str, Any]
 OF_SCHEDULERS = {TRADITIONAL: 10.0, CIRNE_BERMAN: 7.0, NO_PREDICTION: 3.1, SCOJO_P: 2.9}
 
 
@@ -45,17 +42,13 @@ def as_in_the_paper(row: Row) -> None:
     if where == IDEAL:
         response += abs(row["point"] - 0.9)
     for name in ("", *CLASSES):
-        marginal = 0.95 if ours and where in (W1, W2) and name in CLASSES[:2] and row["marginal"] else None
-        row |= {
-            of_class(name, RESPONSE): 7.0 * marginal if marginal else response,
-            of_class(name, "wait"): response / 2,
-        }
-        row |= {of_class(name, "slowdown"): response * (0.5 if ours else 1.0)}
-        row |= {of_class(name, "shrunk"): 60.0 + 9 * (where == W2) if ours else 20.0}
-        row |= {
-            of_class(name, "expanded"): 10.0 if ours else 60.0,
-            of_class(name, "size / N_opt"): 0.6 if ours else 1.4,
-        }
+        marginal = ours and where in (W1, W2) and name in CLASSES[:2] and row["marginal"]
+        values = {
+            RESPONSE: 7.0 * 0.95 if marginal else response, "wait": response / 2,
+            "slowdown": response * (0.5 if ours else 1.0), "shrunk": 60.0 + 9 * (where == W2) if ours else 20.0,
+            "expanded": 10.0 if ours else 60.0, "size / N_opt": 0.6 if ours else 1.4,
+        }  # fmt: skip
+        row |= {of_class(name, measure): value for measure, value in values.items()}
         for upto in BIN_NAMES if name else ():
             early = upto in BIN_NAMES[: 1 if name == "short" else 3]
             row[bin_of(name, upto)] = 20.0 if upto == "more" else 30.0
@@ -64,20 +57,14 @@ def as_in_the_paper(row: Row) -> None:
     row |= {"utilisation": 78.6 if ours else 89.69, CPU: 1.0 if ours else 20.0}
 
 
-def rows(change: Callable[[Row], None], *, marginal: bool = False) -> Iterator[Row]:
-    for each in setup.experiments(SAID, Path("unused")):
-        for place in each.places:
-            for number in range(1, 5):
-                row: Row = dict(zip(LABELS, (*place, number), strict=True))
-                row |= {"error": None, "marginal": marginal}
-                as_in_the_paper(row)
-                change(row)
-                yield row
-
-
-def found(change: Callable[[Row], None] = lambda _: None, *, marginal: bool = False) -> Found:
-    made = polars.DataFrame(list(rows(change, marginal=marginal)), infer_schema_length=None)
-    return Found(made, SAID, setup.experiments(SAID, Path("unused")), lambda _: ())
+def found(change: Change = lambda _: None, *, marginal: bool = False) -> Found:
+    experiments = setup.experiments(SAID, Path("unused"))
+    rows = list(rows_at((place for each in experiments for place in each.places), 4))
+    for row in rows:
+        row["marginal"] = marginal
+        as_in_the_paper(row)
+        change(row)
+    return Found(polars.DataFrame(rows, infer_schema_length=None), SAID, experiments, lambda _: ())
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.text)
@@ -128,9 +115,8 @@ def test_a_gain_is_in_per_cent_of_the_others_mean():
 
 def test_the_first_sentences_say_what_the_claims_say():
     """Which of two schedulers is faster, and that nothing decides it where the interval does not."""
-    sign = next(
-        claim for claim in claims() if claim.text == "Cirne-Berman has shorter responses than traditional scheduling"
-    )
+    text = "Cirne-Berman has shorter responses than traditional scheduling"
+    sign = next(claim for claim in claims() if claim.text == text)
 
     def wild(row: Row) -> None:
         if row["schemes"] == CIRNE_BERMAN and row["experiment"] == W1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from cosched_papers.studies.collins2001.claims import claims
 from cosched_papers.studies.collins2001.comparisons import statements, sums
 from cosched_papers.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
 from cosched_papers.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
-from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import ratio
 from cosched_sim.studies.paper import INPUT, compare
 from cosched_sim.studies.verdicts import FAILS, OPEN
+from tests.papers.studies.by_hand import Row, rows_at
 
 SAID = {"replications": 2, "seed": 1, "quick": True}
-Row = dict[str, Any]
 TOLD = {FEW: 0.0, HALF: 1.0, MANY: 2.0, NONE: 0.0}
 
 
@@ -55,10 +55,8 @@ def of_arrivals(row: Row, priorities: str, rate: int) -> None:
     for priority, times in zip(PRIORITIES, (1.0, 3.0, 6.0), strict=True):
         rarity = 1 + 1.2 * more if rate > 2 else 1.0
         row[of_priority(priority, "job time")] = 100 * times * (1 + 0.1 * rate) * rarity - 30 * (rate == 1)
-        share = (
-            80 - 10 * rate - 5 * PRIORITIES.index(priority) * (rate > 1) - 9 * more * (priority == HIGH) * (rate == 5)
-        )
-        row[of_priority(priority, "on clusters")] = share
+        rare = 5 * PRIORITIES.index(priority) * (rate > 1) + 9 * more * (priority == HIGH) * (rate == 5)
+        row[of_priority(priority, "on clusters")] = 80 - 10 * rate - rare
     order = -more if rate < 3 else more
     row["job time"] = 100 * (1 + rate) + (5 + order if priorities != NONE else 0)
     row |= {"on clusters": 80 - 10 * rate, "preempted": 40}
@@ -97,14 +95,9 @@ def contrary(row: Row) -> None:
 @lru_cache
 def found(*changes: Callable[[Row], None]) -> Found:
     experiments = setup.experiments(SAID, Path("unused"))
-    rows = []
-    for each in experiments:
-        for place in each.places:
-            for number in (1, 2):
-                row: Row = {**dict(zip(LABELS, (*place, number), strict=True)), "error": None}
-                for change in changes:
-                    change(row)
-                rows.append(row)
+    rows = list(rows_at((place for each in experiments for place in each.places), 2))
+    for row, change in product(rows, changes):
+        change(row)
     return Found(polars.DataFrame(rows, infer_schema_length=None), SAID, experiments, lambda _: ())
 
 

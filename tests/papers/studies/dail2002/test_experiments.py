@@ -3,6 +3,7 @@
 import json
 from random import Random
 
+import polars
 import pytest
 
 from cosched.planning.application import Map
@@ -13,10 +14,10 @@ from cosched_papers.studies.dail2002.claims import claims
 from cosched_papers.studies.dail2002.measuring import DYNAMIC, STATIC, USER, at_site, experiment, iteration_time
 from cosched_papers.studies.dail2002.setup import ASSUMED, JACOBI_3, TESTED, experiments, sizes_of
 from cosched_papers.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsTestbed
-from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 from cosched_sim.sweeps.case import run_case
+from tests.papers.studies.by_hand import rows_at
 
 CASE_STUDY = {**ASSUMED, "application": "jacobi", "sites": 3, "size": 16_800, "seed": 1}
 
@@ -65,21 +66,15 @@ def test_the_case_study():
 
 def found(change) -> Found:
     """Results by hand: degradations of 300, 80 and 5 %, which vary from size to size, not from run to run."""
-    import polars
-
     said = DAIL.said({"quick": False, "command": "", "seed": 1, "replications": 5})
     there = [each for each in experiments(said, None) if each.name in TESTED]
-    rows = []
-    for place in (place for each in there for place in each.places):
-        for number in range(1, 6):
-            size = {USER: 300.0, STATIC: 80.0, DYNAMIC: 5.0}[place[2]] * (
-                1 + sizes_of(place[0]).index(int(place[1])) % 2
-            )
-            row = {**dict(zip(LABELS, (*place, number), strict=True)), "error": None, "degradation": size}
-            row |= {"iteration time": size + number * size / 100, "across UTK's links": 0}
-            row |= {f"machines of {site}": 0 if site == UTK else 4 for site in SITES}
-            change(row)
-            rows.append(row)
+    rows = list(rows_at((place for each in there for place in each.places), 5))
+    for row in rows:
+        twice = 1 + sizes_of(row["experiment"]).index(int(row["point"])) % 2
+        size = {USER: 300.0, STATIC: 80.0, DYNAMIC: 5.0}[row["schemes"]] * twice
+        row |= {"degradation": size, "iteration time": size + row["replication"] * size / 100, "across UTK's links": 0}
+        row |= {f"machines of {site}": 0 if site == UTK else 4 for site in SITES}
+        change(row)
     return Found(polars.DataFrame(rows), said, there, lambda _: ())
 
 
@@ -117,8 +112,6 @@ def test_a_small_study_has_all_claims_and_numbers():
     work = DAIL.load()
     cases = [case for case in work.cases(said, None) if case.labels["experiment"] == JACOBI_3]
     assert len(cases) == 3 * len(sizes_of(JACOBI_3))
-    import polars
-
     found = Found(polars.DataFrame([run_case(case) for case in cases]), said, there, lambda _: ())
     assert found.failed == 0
     best = [

@@ -1,7 +1,6 @@
 """A fluid Eureka beside a batch one: a tiny study, and what results made by hand say."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from cosched_papers.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
 from cosched_papers.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
 from cosched_papers.studies.meet.measuring import PAIRS, TOGETHER
-from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
+from tests.papers.studies.by_hand import Row, rows_at
 
 SAID = {"replications": 1, "seed": 1, "days": 1.0, "quick": True}
 
@@ -40,15 +39,13 @@ def test_only_the_scheduler_of_eureka_differs():
     }  # fmt: skip
 
 
-def rows(replications: int) -> Iterator[dict[str, Any]]:
+def rows(replications: int) -> Iterator[Row]:
     """With a fluid Eureka everything takes two thirds of the time, but for Intrepid's other jobs."""
-    for kind in (BATCH, MAIN):
-        for schemes in COMBINATIONS:
-            for number in range(1, replications + 1):
-                row: dict[str, Any] = dict(zip(LABELS, (kind.name, 0.1, schemes, number), strict=True))
-                time = 60.0 + number if kind is BATCH else 40.0 + 1.01 * number
-                row |= {"error": None, PAIRS: 10, TOGETHER: 10, **dict.fromkeys(COMPARED, time)}
-                yield row | {"intrepid unpaired wait": 10.0 + number}
+    for row in rows_at([(kind.name, 0.1, of) for kind in (BATCH, MAIN) for of in COMBINATIONS], replications):
+        number = row["replication"]
+        time = 60.0 + number if row["experiment"] == BATCH.name else 40.0 + 1.01 * number
+        row |= {PAIRS: 10, TOGETHER: 10, **dict.fromkeys(COMPARED, time)}
+        yield row | {"intrepid unpaired wait": 10.0 + number}
 
 
 @pytest.mark.parametrize("replications", [4, 6])

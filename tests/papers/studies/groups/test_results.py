@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars
 import pytest
@@ -11,9 +10,9 @@ from cosched_papers.studies.groups.design import WORK, compared, experiments
 from cosched_papers.studies.groups.measuring import GAP, GROUP_WAIT, GROUPS, HELD, SYNC, TOGETHER, WAIT, in_pairs
 from cosched_papers.studies.groups.setup import IN_PAIRS, settings, under
 from cosched_papers.studies.groups.verdict import verdict
-from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.workload.pairing import Group
+from tests.papers.studies.by_hand import Row, rows_at
 
 SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}
 
@@ -38,15 +37,13 @@ def test_schemes_of_the_machines():
     assert len({domain["trace"] for domain in said["domains"]}) == 5
 
 
-def rows(replications: int) -> Iterator[dict[str, Any]]:
+def rows(replications: int) -> Iterator[Row]:
     """A group waits 60 minutes, in pairs 20 less; other jobs wait the same whatever is done, and nothing is held."""
-    for experiment in experiments(SAID):
-        for name, point, place in experiment.places:
-            for number in range(1, replications + 1):
-                row: dict[str, Any] = dict(zip(LABELS, (name, point, place, number), strict=True))
-                wait = (40.0 if place.endswith(IN_PAIRS) else 60.0) + number * (1.1 if place == "HH" else 1)
-                row |= {"error": None, GROUP_WAIT: wait, SYNC: wait / 2, GROUPS: 10, TOGETHER: 10, GAP: None}
-                yield row | {f"{name} {of}": 30.0 + number for name in ("large", "small") for of in (WAIT, HELD)}
+    for row in rows_at((place for each in experiments(SAID) for place in each.places), replications):
+        number, schemes = row["replication"], row["schemes"]
+        wait = (40.0 if schemes.endswith(IN_PAIRS) else 60.0) + number * (1.1 if schemes == "HH" else 1)
+        row |= {GROUP_WAIT: wait, SYNC: wait / 2, GROUPS: 10, TOGETHER: 10, GAP: None}
+        yield row | {f"{name} {of}": 30.0 + number for name in ("large", "small") for of in (WAIT, HELD)}
 
 
 def found_of(replications: int) -> Found:

@@ -12,11 +12,8 @@ from tests.tiers import soaked
 def test_a_tiny_study(cosched, tmp_path, days):
     said = cosched("study", "groups", "--days", days, "--replications", 1, "--workers", 1, "--out", "out").stdout
     rows = polars.read_parquet(tmp_path / "out" / "results.parquet")
-    assert (
-        len(rows)
-        == len(WORK.cases({"replications": 1, "seed": 1, "days": 1.0}, tmp_path))
-        == rows["error"].null_count()
-    )
+    cases = WORK.cases({"replications": 1, "seed": 1, "days": 1.0}, tmp_path)
+    assert len(rows) == len(cases) == rows["error"].null_count()
     grouped = rows.filter((polars.col("schemes") != "none") & ~polars.col("schemes").str.ends_with(IN_PAIRS))
     assert grouped["groups"].sum() == grouped["groups together"].sum() > 0
     assert "Nothing is decided" in said

@@ -9,7 +9,7 @@ import pytest
 from cosched_papers.studies.weissman2004 import setup
 from cosched_papers.studies.weissman2004.claims import claims
 from cosched_papers.studies.weissman2004.results import Results
-from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.cases import labels
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 
 LIMITS = range(4)  # M = 3, 6, 9, 12; then no limit
@@ -29,14 +29,12 @@ def as_in_the_paper(policy: str, share: float, level: int) -> tuple[float, float
 def found(change: Change = lambda *_: (1.0, 1.0), wild: float = 1.0) -> Results:
     rows = []
     for model, share, (trace, size) in product(setup.MODELS, setup.SHARES, enumerate((1.0, 1.1, 0.9), 1)):
-        row = {**dict(zip(LABELS, (model, share, "", trace), strict=True)), "error": None}
+        row = {**labels(model, share, "", trace), "error": None}
         for at, (policy, (level, name)) in enumerate(product(setup.POLICIES, enumerate(setup.LEVELS))):
             factors = change(model, policy, level, share)
             noise = wild if at % 3 == trace - 1 and level in LIMITS else 1.0
-            for measure, value, factor in zip(
-                ("wait", "total"), as_in_the_paper(policy, share, level), factors, strict=True
-            ):
-                row[setup.column(policy, name, measure)] = size * value * factor * noise
+            values = zip(("wait", "total"), as_in_the_paper(policy, share, level), factors, strict=True)
+            row |= {setup.column(policy, name, of): size * value * factor * noise for of, value, factor in values}
         rows.append(row)
     return Results(polars.DataFrame(rows))
 

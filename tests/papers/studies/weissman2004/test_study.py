@@ -27,7 +27,7 @@ from cosched_papers.studies.weissman2004.setup import (
     percent,
 )
 from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.cases import labels
 from cosched_sim.studies.paper import INPUT, compare
 from cosched_sim.studies.running import carry_out, rebuild
 from cosched_sim.studies.study import Told
@@ -102,8 +102,7 @@ def results(ideal: list[float], best: list[float]) -> Results:
     for trace, (one, other) in enumerate(zip(ideal, best, strict=True), 1):
         best_at = [(f"sdsc, {percent(share)}", f"{BEST} wait", other) for share in SHARES]
         for place, column, value in (("sdsc, ideal", f"{IDEAL_ONLY} wait", one), *best_at):
-            labels = dict(zip(LABELS, ("load", LOAD, place, trace), strict=True))
-            rows.append({**labels, "error": None, column: value})
+            rows.append({**labels("load", LOAD, place, trace), "error": None, column: value})
     return Results(polars.DataFrame(rows, infer_schema_length=None))
 
 
