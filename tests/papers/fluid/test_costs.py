@@ -79,10 +79,8 @@ def test_the_adaptation_cost_of_4_1():
     assert data == 2 * 128**2 * 8
     assert round(adaptation(ETHERNET, data, 4)) == 7
     assert math.ceil(adaptation(ETHERNET, data, 3)) == 9
-    with_process = adaptation(
-        ETHERNET, data, 4, start=0.3
-    )  # "process creation ... a few hundred milliseconds at worst"
-    assert with_process == pytest.approx(adaptation(ETHERNET, data, 4) + 0.3)
+    # "process creation ... a few hundred milliseconds at worst"
+    assert adaptation(ETHERNET, data, 4, start=0.3) == pytest.approx(adaptation(ETHERNET, data, 4) + 0.3)
 
 
 def test_the_topology_selects_the_communication_function():

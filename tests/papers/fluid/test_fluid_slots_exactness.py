@@ -1,11 +1,9 @@
 """Quotes, bookings and starts at slots agree with the slow model (tests/reference/fluid_slots.py)."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
-from typing import Protocol
 
 import pytest
 
@@ -22,41 +20,16 @@ from tests.reference.fluid_workloads import random_rules
 from tests.tiers import seeds
 
 
-class Side(Protocol):
+class Product:
     """A domain that is played."""
 
-    def enter(self, now: int, submitted: list[Job]) -> None:
-        """Jobs that are expected to end do, and these are submitted."""
-
-    def start_booked(self) -> None:
-        """Jobs start whose slots have come."""
-
-    def iterate(self, ask: Callable[[int], None]) -> None:
-        """Jobs with mates yield, after `ask`."""
-
-    def quote(self, job: int, not_before: int) -> int | None: ...
-
-    def book(self, job: int, at: int) -> bool: ...
-
-    def unbook(self, job: int) -> None: ...
-
-    def waiting(self) -> list[int]:
-        """Queued jobs with mates."""
-
-    def ahead(self) -> list[int]:
-        """Ends and slots."""
-
-    def sizes(self) -> dict[int, tuple[int, int]]:
-        """What each running job has, and when it is expected to end."""
-
-
-class Product:
     def __init__(self, nodes: int, rules: Rules, paired: set[int]) -> None:
         self.cluster = FluidCluster(replace(settings(nodes, rules), slots=True))
         self.paired, self.now = paired, 0
         self.here: list[str] = []
 
     def enter(self, now, submitted):
+        """Jobs that are expected to end do, and these are submitted."""
         self.now = now
         self.cluster.enter(now)
         for job, (_, end) in self.sizes().items():
@@ -67,6 +40,7 @@ class Product:
             self._submit(job)
 
     def start_booked(self):
+        """Jobs start whose slots have come."""
         for job, slot in self._slots().items():
             if slot <= self.now:
                 assert self.cluster.meeting.claim(Claim(job), self.now).allocation is not None
@@ -79,6 +53,7 @@ class Product:
         self.here.append(str(job.number))
 
     def iterate(self, ask):
+        """Jobs with mates yield, after `ask`."""
         self.cluster.reschedule()
         while (ready := self.cluster.next(self.now)) is not None:
             if int(ready.job) in self.paired:
@@ -97,6 +72,7 @@ class Product:
         self.cluster.meeting.unbook(str(job), self.now)
 
     def waiting(self):
+        """Queued jobs with mates."""
         queued = [job for job in self.here if self.cluster.job(job).state is JobState.QUEUED]
         return [int(job) for job in queued if int(job) in self.paired]
 
@@ -105,15 +81,19 @@ class Product:
         return {job: slot for job, slot in slots.items() if slot is not None}
 
     def ahead(self):
+        """Ends and slots."""
         return [*self._slots().values(), *(end for _, end in self.sizes().values())]
 
     def sizes(self):
+        """What each running job has, and when it is expected to end."""
         known = [self.cluster.job(job) for job in self.here]
         running = [job for job in known if job.state is JobState.RUNNING]
         return {int(job.id): (Share(*job.kept["share"]).nodes, job.expected) for job in running}
 
 
 class Model:
+    """The same by the slow model."""
+
     def __init__(self, nodes: int, jobs: list[Job], rules: Rules, paired: set[int]) -> None:
         self.machine = Slots(nodes, jobs, rules, paired)
         self.jobs = self.machine.jobs
@@ -172,7 +152,7 @@ def case(seed: int) -> tuple[int, list[Job], Rules, set[int]]:
     return nodes, jobs, random_rules(random, random.choice(HARVESTING)), paired
 
 
-def play(side: Side, seed: int, jobs: list[Job]) -> list[object]:
+def play(side: Product | Model, seed: int, jobs: list[Job]) -> list[object]:
     """All that was seen: quotes, bookings, and who ran on what after each instant. At the end nobody is paired."""
     seen: list[object] = []
     to_come, last, now = list(jobs), jobs[-1].submit + 300, 0
@@ -197,7 +177,7 @@ def play(side: Side, seed: int, jobs: list[Job]) -> list[object]:
     return seen
 
 
-def ask(side: Side, random: Random, now: int, job: int, seen: list[object]) -> None:
+def ask(side: Product | Model, random: Random, now: int, job: int, seen: list[object]) -> None:
     """As a mate's domain does: when could it be, and then, or at another instant, is it?"""
     not_before, shift = now + random.choice([0, 0, 7, 40]), random.choice([0, 0, 0, -1, 3])
     books, guess = random.random() < 0.5, random.random() < 0.3

@@ -159,24 +159,28 @@ def test_a_job_is_given_nothing_that_its_costs_outweigh():
 TABLE = Table((2, 1), (0, 0))
 
 
+def runs(cluster: FluidCluster, job: str, nodes: int, requested: int, now: int = 0, least: int = 1) -> None:
+    """A job that has come runs."""
+    cluster.submit(ClusterJob(job, nodes, requested, now, paired=False, columns=Malleable(least)))
+    cluster.enter(now)
+    assert cluster.next(now) is not None
+    cluster.start(job, now)
+
+
 @pytest.mark.parametrize(
-    ("job", "table", "reason"),
+    ("requested", "table", "reason"),
     [
-        ({}, Table((3, 2, 1), (0, 0, 0)), "the job has 2 sizes, but tells 3 times and 3 costs"),
-        ({}, Table((2, 0), (0, 0)), "times must be 1 or more"),
-        ({}, Table((1 << 60, 1 << 60), (0, 0)), "and less than 1,152,921,504,606,846,976"),
-        ({}, Table((2, 1), (0, -1)), "costs from 0 s to less than 16,777,216 s"),
-        ({}, Table((1 << 21, 1), (0, 0)), "more than 1,048,576 times as long"),
-        ({"requested": 1 << 24}, TABLE, "requested for less than 16,777,216 s"),
+        (9, Table((3, 2, 1), (0, 0, 0)), "the job has 2 sizes, but tells 3 times and 3 costs"),
+        (9, Table((2, 0), (0, 0)), "times must be 1 or more"),
+        (9, Table((1 << 60, 1 << 60), (0, 0)), "and less than 1,152,921,504,606,846,976"),
+        (9, Table((2, 1), (0, -1)), "costs from 0 s to less than 16,777,216 s"),
+        (9, Table((1 << 21, 1), (0, 0)), "more than 1,048,576 times as long"),
+        (1 << 24, TABLE, "requested for less than 16,777,216 s"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_and_changes_nothing(job, table, reason):
+def test_what_cannot_be_counted_is_refused_and_changes_nothing(requested, table, reason):
     cluster = FluidCluster(FluidSettings(2))
-    known = {"requested": 9} | job
-    cluster.submit(ClusterJob("1", 2, known["requested"], 0, paired=False, columns=Malleable(1)))
-    ready = cluster.next(0)
-    assert ready is not None
-    cluster.start("1", 0)
+    runs(cluster, "1", 2, requested)
     before = cluster.job("1")
     with pytest.raises(ValueError, match=reason):
         cluster.predict("1", table, 4)
@@ -194,10 +198,7 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
     cluster = FluidCluster(FluidSettings(4))
     for number in range(2000):
         job = str(number)
-        cluster.submit(ClusterJob(job, 4, 100, number, paired=False, columns=Malleable(1)))
-        cluster.enter(number)
-        assert cluster.next(number) is not None
-        cluster.start(job, number)
+        runs(cluster, job, 4, 100, number)
         cluster.predict(job, Table((number + 4, 3, 2, 1), (0, 0, 0, 0)), number)
         assert Share(*cluster.job(job).kept["share"]) == Share(4, 100 << 38, number, number, number, 0, number + 1)
         cluster.leave(job, number, JobState.COMPLETED)
@@ -208,10 +209,7 @@ def test_the_times_of_others_stay_when_a_job_that_has_told_leaves():
     """All run on their ideal size, and tell other times in turn; half of them leave."""
     cluster, tables = FluidCluster(FluidSettings(64)), {}
     for number in range(8):
-        cluster.submit(ClusterJob(str(number), 8, 100, number, paired=False, columns=Malleable(8 - number % 4)))
-        cluster.enter(number)
-        assert cluster.next(number) is not None
-        cluster.start(str(number), number)
+        runs(cluster, str(number), 8, 100, number, 8 - number % 4)
     for number in (*range(8), *range(8)):
         tables[number] = Table((*range(90, 90 + number % 4), 50 + number), tuple(range(number % 4 + 1)))
         cluster.predict(str(number), tables[number], 9)
@@ -225,10 +223,7 @@ def test_the_times_of_others_stay_when_a_job_that_has_told_leaves():
 
 def test_a_job_that_tells_again_and_again_takes_no_more_memory():
     cluster = FluidCluster(FluidSettings(1000))
-    cluster.submit(ClusterJob("1", 1000, 1000, 0, paired=False, columns=Malleable(1)))
-    cluster.enter(0)
-    assert cluster.next(0) is not None
-    cluster.start("1", 0)
+    runs(cluster, "1", 1000, 1000)
     for now in range(1, 200):
         cluster.enter(now)
         cluster.predict("1", Table((1000 + now, *[1000] * 999), (0,) * 1000), now)
