@@ -6,17 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HERE = ("core", "service", "sim")
-WORDS = (
-    "Book",
-    "Job",
-    "Promise",
-    "Question",
-    "Questions",
-    "Resized",
-    "SizeChanged",
-    "SlotOrder",
-    "Turn",
-)  # once ambiguous
+# Once ambiguous
+WORDS = ("Book", "Job", "Promise", "Question", "Questions", "Resized", "SizeChanged", "SlotOrder", "Turn")
 
 
 def test_each_word_is_defined_once():

@@ -37,25 +37,19 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
     ("text", "said"),
     [
         (FLUID + 'policy = "fcfs"\n', "manager.policy: a fluid scheduler has none: remove it, or give scheduler=batch"),
-        (
-            FLUID.replace("[manager]", "[coscheduling]\nyield_boost = 1\n[manager]"),
-            "coscheduling.yield_boost: a fluid scheduler has none: remove it, or give scheduler=batch",
-        ),
+        (FLUID.replace("[manager]", "[coscheduling]\nyield_boost = 1\n[manager]"),
+         "coscheduling.yield_boost: a fluid scheduler has none: remove it, or give scheduler=batch"),
         (PLAIN + "level = 3\n", "manager.level: only a fluid scheduler has it: "),
         (PLAIN + "resize_patience = 9\n", "manager.resize_patience: only a fluid scheduler has it: "),
         (FLUID + "min_share = 0.5\n", "manager.min_share: jobs say by themselves what is their least"),
         (FLUID + "resize_patience = 0\n", "manager.resize_patience: "),
         (FLUID + 'on_resize_ignored = "kill"\n', "manager.on_resize_ignored: "),
-        (
-            with_line(FLUID, "[manager]", "").replace("[manager]", "[coscheduling]\nmate_budget = 0.5\n[manager]"),
-            "coscheduling.mate_budget: a fluid scheduler has none: remove it, or give scheduler=batch",
-        ),
-        (
-            PLAIN.replace('"local"', '"slurm"\nscheduler = "fluid"'),
-            "manager.scheduler: has no effect: slurm schedules by itself",
-        ),
+        (with_line(FLUID, "[manager]", "").replace("[manager]", "[coscheduling]\nmate_budget = 0.5\n[manager]"),
+         "coscheduling.mate_budget: a fluid scheduler has none: remove it, or give scheduler=batch"),
+        (PLAIN.replace('"local"', '"slurm"\nscheduler = "fluid"'),
+         "manager.scheduler: has no effect: slurm schedules by itself"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together_is_refused_in_one_line(read: Read, text: str, said: str):
     with pytest.raises(InputError) as refused:
         read(text)

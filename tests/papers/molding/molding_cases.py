@@ -11,6 +11,8 @@ from cosched_papers.molding.jobs import Moldable
 from cosched_papers.molding.kind import MOLDING, molded
 from cosched_papers.molding.settings import MoldingSettings
 from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.results.result import DomainResult
+from cosched_sim.workload.allocations import no_allocations
 from cosched_sim.workload.jobs import Workload
 
 NO_MATES = CoschedulingSettings()
@@ -48,3 +50,9 @@ def setup(
 def how(job: Case) -> Moldable | None:
     curve = Measured.of(job.table) if job.table else job.downey and Downey(*job.downey)
     return Moldable(curve, *job.bounds) if job.moldable else None
+
+
+def ran(domain: DomainResult) -> list[tuple[int, int, int]]:
+    """Sizes, starts and ends of its jobs."""
+    had = domain.allocations or no_allocations()
+    return [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(had.rows())]

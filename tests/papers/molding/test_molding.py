@@ -5,7 +5,7 @@ import pytest
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched_papers.molding.future import Expected, Future
 from cosched_papers.molding.settings import MoldingSettings, Sizing
-from tests.papers.molding.molding_cases import Case, rigid, setup
+from tests.papers.molding.molding_cases import Case, ran, rigid, setup
 from tests.sim.schedulers.together import played
 
 NONE, SCOJO, SCOJO_P, CIRNE_BERMAN = Sizing.NONE, Sizing.SCOJO, Sizing.SCOJO_P, Sizing.CIRNE_BERMAN
@@ -14,8 +14,7 @@ ONE_SHORT = Future([Expected((1.0,) * 48, 5.0, 50.0), *[Expected((0.0,) * 48, 1.
 
 def schedule(jobs, sizing=SCOJO_P, **settings):
     """The jobs' sizes, starts and ends."""
-    result = played([setup(jobs, MoldingSettings(10, sizing, **settings))]).domains["A"]
-    return [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(result.allocations.rows())]
+    return ran(played([setup(jobs, MoldingSettings(10, sizing, **settings))]).domains["A"])
 
 
 @pytest.mark.parametrize(

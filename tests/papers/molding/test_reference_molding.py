@@ -13,7 +13,7 @@ from cosched_papers.molding.future import Expected, Future
 from cosched_papers.molding.jobs import ANY, Shares
 from cosched_papers.molding.kind import MOLDING
 from cosched_papers.molding.settings import MoldingSettings, Sizing
-from tests.papers.molding.molding_cases import Case, how, setup
+from tests.papers.molding.molding_cases import Case, how, ran, setup
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
 from tests.sim.schedulers.together import opened, played
 from tests.tiers import seeds
@@ -95,9 +95,7 @@ def test_the_product_agrees(sizing, seed):
         jobs, settings = random_jobs(random), random_settings(random, sizing)
         expected, made = reference(jobs, settings).play(), setup(jobs, settings)
         for each in (made, replace(made, kind=opened(made.kind))):
-            domain = played([each]).domains["A"]
-            had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
-            assert had == expected, (number, each.kind, jobs, settings)
+            assert ran(played([each]).domains["A"]) == expected, (number, each.kind, jobs, settings)
 
 
 @pytest.mark.parametrize("seed", seeds(1, 200))
@@ -123,8 +121,7 @@ def test_what_is_foreseen_may_have_curves_of_downeys(seed):
 
 def ends(jobs: list[Case], settings: MoldingSettings) -> list[tuple[int, int, int]]:
     """Sizes, starts and ends, by the product."""
-    domain = played([setup(jobs, settings)]).domains["A"]
-    return [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
+    return ran(played([setup(jobs, settings)]).domains["A"])
 
 
 @pytest.mark.parametrize("seed", seeds(1, 100))
