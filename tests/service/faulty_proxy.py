@@ -22,6 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
+Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -58,8 +60,8 @@ class FaultyProxy:
         self.accepted = 0  # connections so far
         self._fault = fault
         self._replied = 0  # bytes since the fault was set
-        self._spoilt: set[asyncio.StreamWriter] = set()  # connections that lost bytes: they never carry any again
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._spoilt: set[Writer] = set()  # connections that lost bytes: they never carry any again
+        self._writers: set[Writer] = set()
         self._listener: socket.socket | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -129,7 +131,7 @@ class FaultyProxy:
             self._connections.add(connection)
             connection.add_done_callback(self._connections.discard)
 
-    async def _cut(self, writers: set[asyncio.StreamWriter]) -> None:
+    async def _cut(self, writers: set[Writer]) -> None:
         doomed = list(writers)
         for writer in doomed:
             _reset(writer)
@@ -153,13 +155,7 @@ class FaultyProxy:
         finally:
             await self._forget(writer)
 
-    async def _join(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        upstream_reader: asyncio.StreamReader,
-        upstream: asyncio.StreamWriter,
-    ) -> None:
+    async def _join(self, reader: Reader, writer: Writer, upstream_reader: Reader, upstream: Writer) -> None:
         self._writers.add(upstream)
         pumps = [
             asyncio.ensure_future(self._pass_requests(reader, upstream, writer)),
@@ -173,17 +169,13 @@ class FaultyProxy:
             await asyncio.gather(*pumps, return_exceptions=True)
             await self._forget(upstream)
 
-    async def _pass_requests(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, back: asyncio.StreamWriter
-    ) -> None:
+    async def _pass_requests(self, reader: Reader, writer: Writer, back: Writer) -> None:
         while data := await reader.read(65536):
             await self._out_of_the_hole(writer, back)
             writer.write(data)
             await writer.drain()
 
-    async def _pass_replies(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, back: asyncio.StreamWriter
-    ) -> None:
+    async def _pass_replies(self, reader: Reader, writer: Writer, back: Writer) -> None:
         while data := await reader.read(65536):
             await self._out_of_the_hole(writer, back)
             await asyncio.sleep(self._fault.delay)
@@ -202,12 +194,12 @@ class FaultyProxy:
         limit = self._fault.cut_after
         return None if limit is None else max(0, limit - self._replied)
 
-    async def _out_of_the_hole(self, *ends: asyncio.StreamWriter) -> None:
+    async def _out_of_the_hole(self, *ends: Writer) -> None:
         """Wait for the end of a black hole, or of this connection."""
         while self._fault.black_hole and not any(end.transport.is_closing() for end in ends):
             await asyncio.sleep(0.01)
 
-    async def _forget(self, writer: asyncio.StreamWriter) -> None:
+    async def _forget(self, writer: Writer) -> None:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
@@ -215,7 +207,7 @@ class FaultyProxy:
         self._spoilt.discard(writer)
 
 
-def _reset(writer: asyncio.StreamWriter) -> None:
+def _reset(writer: Writer) -> None:
     """Close it at once and impolitely, as if the other host had crashed and come back."""
     with suppress(OSError):  # it is closed already
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

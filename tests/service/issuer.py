@@ -58,12 +58,10 @@ class Issuer:
         return jwt.encode(self.claims(**changed), self.private[kid], self.algorithm[kid], named)
 
     def file(self, token: str) -> Path:
-        """A file with a token."""
         path = self.folder / "token"
         path.write_text(f"{token}\n")
         return path
 
     def section(self, listen: str, scopes: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-        """The section [tokens] of a domain."""
         needed = {"listen": listen, "issuer": URL, "audience": AUDIENCE, "keys": str(self.path), "leeway": 0}
         return {**needed, "scopes": list(scopes), **more}

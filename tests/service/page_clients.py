@@ -1,6 +1,7 @@
 """Asks a page over real sockets, with nothing between."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,11 +10,17 @@ PATIENCE = 300.0
 
 @dataclass
 class Answer:
-    """What came back."""
-
     status: int
     headers: dict[str, str]
     text: str
+
+
+async def ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """The other side ends this connection without another word, politely or not."""
+    async with asyncio.timeout(PATIENCE):
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+    writer.close()
 
 
 @dataclass
@@ -36,7 +43,6 @@ class Asker:
         return await self.ask("\r\n".join(lines).encode())
 
     async def ask(self, request: bytes) -> Answer:
-        """The answer to these bytes."""
         reader, writer = await self.connect()
         try:
             writer.write(request)

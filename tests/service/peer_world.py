@@ -26,6 +26,7 @@ from cosched.core.protocol import (
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
@@ -33,15 +34,11 @@ from tests.service.faulty_proxy import FaultyProxy
 from tests.service.pki import EUREKA
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
-BUSY, SLOW = Failure.BUSY, Failure.SLOW
 PATIENT = 60.0  # seconds for calls that are to be answered
 HASTY = 0.25  # for those that are not
 
 QUESTIONS: tuple[Request, ...] = (GetMateJobId("17", "climate", None, "ann"), GetMateStatus("4", "17"))
-ORDERS: tuple[Request, ...] = (
-    TryStartMate("intrepid/17/1", "4", "17", FOREVER),
-    StartJob("intrepid/17/2", "4", "17", 3),
-)
+ORDERS = (TryStartMate("intrepid/17/1", "4", "17", FOREVER), StartJob("intrepid/17/2", "4", "17", 3))
 ABOUT_SLOTS: tuple[Request, ...] = (
     ProposeGroupStart("intrepid/17/3", "4", "17", 0, 60, None, 1_800_000_000, 1_800_000_060, True),
     SettleGroupStart("intrepid/17/4", "4", "17", start=False, keep=True),
@@ -73,6 +70,22 @@ async def answer(message: Message, _: grpc.aio.ServicerContext) -> Message:
 async def wait_for_the_caller_to_go(*_: object) -> Message:
     await asyncio.Event().wait()
     raise AssertionError
+
+
+def says(reply: Message | bytes) -> Behaviour:
+    """Answer so, whatever is asked."""
+
+    async def behave(*_: object) -> Message | bytes:
+        return reply
+
+    return behave
+
+
+def refuses(code: grpc.StatusCode, reason: str, text: str, **metadata: str) -> Behaviour:
+    async def behave(_: Message, context: grpc.aio.ServicerContext) -> Message:
+        await abort(context, Refusal(code, reason, text, metadata))
+
+    return behave
 
 
 class Eureka:
@@ -107,25 +120,26 @@ class Eureka:
     async def stop(self) -> None:
         await self._server.stop(None)
 
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
     async def end(self) -> None:
         await (self.stopping or self.stop())
         self._kept.close()
 
     def _calls(self) -> grpc.GenericRpcHandler:
+        behaviours = dict.fromkeys((*ANSWERS, *self.others), self._handle)
+        if self.clock is not None:
+            behaviours[wire.CompareClocksRequest] = self.clock
         handlers = {
             request.DESCRIPTOR.name.removesuffix("Request"): grpc.unary_unary_rpc_method_handler(
-                self._handle,
+                behaviour,
                 request.FromString,
                 lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
             )
-            for request in (*ANSWERS, *self.others)
+            for request, behaviour in behaviours.items()
         }
-        if self.clock is not None:
-            handlers["CompareClocks"] = grpc.unary_unary_rpc_method_handler(
-                self.clock,
-                wire.CompareClocksRequest.FromString,
-                lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
-            )
         return grpc.method_handlers_generic_handler("cosched.v1.CoschedulingService", handlers)
 
     async def _handle(self, message: Message, context: grpc.aio.ServicerContext) -> Message | bytes:
@@ -193,3 +207,10 @@ async def a_world(
             await world.peers.close()
     finally:
         await eureka.end()
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """Domains that speak plaintext, with the proxy."""
+    async with a_world() as made:
+        yield made

@@ -2,17 +2,13 @@
 
 import os
 import pwd
+from collections.abc import AsyncIterator
 
 import grpc
 import pytest
 
-from cosched.service.wire.callers import (
-    Caller,
-    certificate_callers,
-    plaintext_callers,
-    powerful_elsewhere,
-    socket_caller,
-)
+from cosched.service.wire import callers
+from cosched.service.wire.callers import Caller, certificate_callers, plaintext_callers, socket_caller
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from tests.service.pki import ALICE, EUREKA, INTREPID, USERS, Answering, Pki, ask, ask_once, serving, write_leaf
 
@@ -30,27 +26,28 @@ WHO = [
 ]
 
 
-async def test_certificates_say_who_asks(pki: Pki) -> None:
-    server = Answering(identify)
-    async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
-        for number, (uris, caller) in enumerate(WHO):
-            client = PeerCredentials(pki.made(f"client{number}", uris))
-            assert await ask_once(address, client, INTREPID) == repr(caller)
-
-
-async def test_certificate_with_no_uri_or_with_two_known_ones_is_nobodys(pki: Pki) -> None:
-    server = Answering(identify)
-    async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
-        nobody = Caller(None, None, False, "certificate without a URI")
-        assert await _ask_with_uris(pki, address, []) == repr(nobody)
-        nobody = Caller(None, None, False, f"certificate {EUREKA}, {ALICE}")
-        assert await _ask_with_uris(pki, address, [EUREKA, ALICE]) == repr(nobody)
-
-
-async def test_a_name_that_is_no_uri_proves_nothing(pki: Pki) -> None:
+@pytest.fixture
+async def address(pki: Pki) -> AsyncIterator[str]:
+    """That of a server, intrepid, which says whom it takes a caller for."""
     async with serving(Answering(identify), ServerTls(pki.files("intrepid")).credentials()) as address:
-        client = PeerCredentials(pki.made("client", [INTREPID], [EUREKA]))
-        assert await ask_once(address, client, INTREPID) == repr(WHO[3][1])
+        yield address
+
+
+async def test_certificates_say_who_asks(address: str, pki: Pki) -> None:
+    for number, (uris, caller) in enumerate(WHO):
+        client = PeerCredentials(pki.made(f"client{number}", uris))
+        assert await ask_once(address, client, INTREPID) == repr(caller)
+
+
+async def test_certificate_with_no_uri_or_with_two_known_ones_is_nobodys(address: str, pki: Pki) -> None:
+    for uris, said in (([], "without a URI"), ([EUREKA, ALICE], f"{EUREKA}, {ALICE}")):
+        nobody = Caller(None, None, False, f"certificate {said}")
+        assert await _ask_with_uris(pki, address, uris) == repr(nobody)
+
+
+async def test_a_name_that_is_no_uri_proves_nothing(address: str, pki: Pki) -> None:
+    client = PeerCredentials(pki.made("client", [INTREPID], [EUREKA]))
+    assert await ask_once(address, client, INTREPID) == repr(WHO[3][1])
 
 
 async def test_without_a_prefix_there_are_no_users(pki: Pki) -> None:
@@ -70,12 +67,10 @@ async def test_what_is_logged_of_a_certificate_is_short_and_printable(pki: Pki) 
 
 
 async def test_nobody_is_known_without_tls() -> None:
-    async with (
-        serving(Answering(plaintext_callers(lambda _: "here")), None) as address,
-        grpc.aio.insecure_channel(address) as channel,
-    ):
+    server = Answering(plaintext_callers(lambda _: "here"))
+    async with serving(server, None) as address, grpc.aio.insecure_channel(address) as channel:
         assert await ask(channel) == repr(Caller(None, None, False, "plaintext from here"))
-    assert plaintext_callers(lambda _: "here")(None).plaintext  # type: ignore[arg-type]
+    assert plaintext_callers(lambda _: "here")(None).plaintext
     assert not socket_caller(1).plaintext
 
 
@@ -91,8 +86,8 @@ def test_users_of_this_host() -> None:
 def test_nobody_elsewhere_is_taken_for_root_or_the_service_by_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without TLS the service's own user may try out a pair on its host."""
     monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("daemon").pw_uid)
-    assert powerful_elsewhere(plaintext=False) >= {"root", "daemon"}
-    assert {"root", "daemon"} & powerful_elsewhere(plaintext=True) == {"root"}
+    assert callers.powerful_elsewhere(plaintext=False) >= {"root", "daemon"}
+    assert {"root", "daemon"} & callers.powerful_elsewhere(plaintext=True) == {"root"}
 
 
 def test_user_without_a_name() -> None:

@@ -100,9 +100,7 @@ def test_an_origin_may_come_so_often_and_all_together_so_often():
 # On real sockets
 
 
-async def test_a_flood_leaves_other_work_its_turns_and_whoever_is_trusted_a_way_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_flood_leaves_other_work_its_turns_and_whoever_is_trusted_a_way_in(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(accepting, "REST", 1e9)
     monkeypatch.setattr(accepting, "OFTEN", 0.001)
     monkeypatch.setattr(accepting, "BURST", 10 / 0.001)
@@ -135,9 +133,7 @@ def connect(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port))
 
 
-async def test_a_caller_is_served_beside_connections_that_say_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_caller_is_served_beside_connections_that_say_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     front = RemoteSocket("127.0.0.1:0", tmp_path / ("private" * 20), Room(12, of_origin=8, of_user=4))
     server = grpc.aio.server()
     server.add_generic_rpc_handlers([Answering(plaintext_callers(front.origin))])
@@ -178,9 +174,7 @@ def few_descriptors(left: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
-async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_descriptors_connections_wait_and_the_log_says_so_once(caplog, monkeypatch):
     monkeypatch.setattr(accepting, "PAUSE", 0.01)
     accepted: list[socket.socket] = []
     listener = socket.create_server(("127.0.0.1", 0), backlog=50)

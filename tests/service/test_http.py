@@ -8,9 +8,8 @@ import pytest
 
 from cosched.service.listeners.http import CONNECTIONS, HttpServer
 from cosched.service.metrics import Metrics
+from tests.service.page_clients import PATIENCE, Asker, ended
 from tests.waiting import until
-
-PATIENCE = 300.0
 
 
 class Site:
@@ -27,23 +26,9 @@ class Site:
             raise RuntimeError("no metrics today")
         return Metrics("1.2.3").text()
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection("127.0.0.1", self.server.port)
-
-    async def ask(self, request: bytes) -> tuple[str, dict[str, str], bytes]:
-        """Status line, headers and body of the answer."""
-        reader, writer = await self.connect()
-        writer.write(request)
-        async with asyncio.timeout(PATIENCE):
-            answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-        head, _, body = answer.partition(b"\r\n\r\n")
-        status, *headers = head.decode().split("\r\n")
-        return status, dict(line.split(": ", 1) for line in headers), body
-
-    async def get(self, path: str) -> tuple[str, dict[str, str], bytes]:
-        return await self.ask(f"GET {path} HTTP/1.1\r\nHost: LocalHost:9100\r\n\r\n".encode())
+    @property
+    def asker(self) -> Asker:
+        return Asker(self.server.port, {"Host": "LocalHost:9100"})
 
 
 @pytest.fixture
@@ -55,98 +40,86 @@ async def site() -> AsyncIterator[Site]:
 
 
 async def test_metrics(site: Site) -> None:
-    status, headers, body = await site.get("/metrics?name[]=x")
-    assert status == "HTTP/1.1 200 OK"
-    assert headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert int(headers["Content-Length"]) == len(body)
-    assert b'\ncosched_build_info{version="1.2.3"} 1.0\n' in body
+    answer = await site.asker.get("/metrics?name[]=x")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert int(answer.headers["content-length"]) == len(answer.text)
+    assert '\ncosched_build_info{version="1.2.3"} 1.0\n' in answer.text
 
 
 async def test_health(site: Site) -> None:
-    assert (await site.get("/healthz"))[::2] == ("HTTP/1.1 200 OK", b"ok\n")
+    answer = await site.asker.get("/healthz")
+    assert (answer.status, answer.text) == (200, "ok\n")
     site.problem = "the database cannot be written: No space left on device"
-    status, _, body = await site.get("/healthz")
-    assert status == "HTTP/1.1 503 Service Unavailable"
-    assert body.decode() == site.problem + "\n"
+    answer = await site.asker.get("/healthz")
+    assert (answer.status, answer.text) == (503, site.problem + "\n")
     site.problem = "x" * 10_000
-    assert len((await site.get("/healthz"))[2]) < 1000
+    assert len((await site.asker.get("/healthz")).text) < 1000
 
 
 async def test_head_has_no_body(site: Site) -> None:
-    status, headers, body = await site.ask(b"HEAD /healthz HTTP/1.0\r\n\r\n")
-    assert (status, headers["Content-Length"], body) == ("HTTP/1.1 200 OK", "3", b"")
+    answer = await site.asker.ask(b"HEAD /healthz HTTP/1.0\r\n\r\n")
+    assert (answer.status, answer.headers["content-length"], answer.text) == (200, "3", "")
 
 
 @pytest.mark.parametrize(
     ("request_line", "status"),
     [
-        (b"GET / HTTP/1.1", "404 Not Found"),
-        (b"GET /metrics/ HTTP/1.1", "404 Not Found"),
-        (b"GET /healthz/../../etc/passwd HTTP/1.1", "404 Not Found"),
-        (b"POST /metrics HTTP/1.1", "405 Method Not Allowed"),
-        (b"get /metrics HTTP/1.1", "405 Method Not Allowed"),
-        (b"GET /metrics", "400 Bad Request"),
-        (b"GET /metrics HTTP/2.0", "400 Bad Request"),
-        (b"", "400 Bad Request"),
-        (b"\x16\x03\x01\x00\xff\xfe", "400 Bad Request"),
-        (b"GET /metrics HTTP/1.1\r\nHost: evil.example", "421 Misdirected Request"),
-        (b"GET /healthz HTTP/1.1\r\nhost : localhost.evil.example:80", "421 Misdirected Request"),
-        (b"GET /metrics HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked", "400 Bad Request"),
-        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1", "431 Request Header Fields Too Large"),
+        (b"GET / HTTP/1.1", 404),
+        (b"GET /metrics/ HTTP/1.1", 404),
+        (b"GET /healthz/../../etc/passwd HTTP/1.1", 404),
+        (b"POST /metrics HTTP/1.1", 405),
+        (b"get /metrics HTTP/1.1", 405),
+        (b"GET /metrics", 400),
+        (b"GET /metrics HTTP/2.0", 400),
+        (b"", 400),
+        (b"\x16\x03\x01\x00\xff\xfe", 400),
+        (b"GET /metrics HTTP/1.1\r\nHost: evil.example", 421),
+        (b"GET /healthz HTTP/1.1\r\nhost : localhost.evil.example:80", 421),
+        (b"GET /metrics HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked", 400),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1", 431),
+        (b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 5000, 431),
     ],
 )
-async def test_what_is_refused(site: Site, request_line: bytes, status: str) -> None:
-    answer = await site.ask(request_line + b"\r\n\r\n")
-    assert answer[0] == f"HTTP/1.1 {status}"
-    assert answer[1].get("Allow") == ("GET, HEAD" if status.startswith("405") else None)
-
-
-async def test_headers_without_end_are_refused(site: Site) -> None:
-    status, _, _ = await site.ask(b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 5000)
-    assert status.startswith("HTTP/1.1 431 ")
+async def test_what_is_refused(site: Site, request_line: bytes, status: int) -> None:
+    answer = await site.asker.ask(request_line + b"\r\n\r\n")
+    assert answer.status == status
+    assert answer.headers.get("allow") == ("get, head" if status == 405 else None)
 
 
 async def test_a_failure_is_logged_and_said(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     site.broken = True
-    assert (await site.get("/metrics"))[0] == "HTTP/1.1 500 Internal Server Error"
+    assert (await site.asker.get("/metrics")).status == 500
     assert "no metrics today" in caplog.text
-    assert (await site.get("/healthz"))[0] == "HTTP/1.1 200 OK"
+    assert (await site.asker.get("/healthz")).status == 200
 
 
 async def test_a_client_that_does_not_end_its_request_is_cut_off() -> None:
     site = Site(patience=0.2)
     await site.server.start()
-    reader, writer = await site.connect()
+    reader, writer = await site.asker.connect()
     writer.write(b"GET /metrics HT")
-    async with asyncio.timeout(PATIENCE):
-        with pytest.raises(ConnectionError):
-            await _read_or_reset(reader)
-    writer.close()
+    await ended(reader, writer)
     await site.server.stop()
-
-
-async def _read_or_reset(reader: asyncio.StreamReader) -> None:
-    if await reader.read() == b"":
-        raise ConnectionResetError
 
 
 async def test_many_clients_that_keep_their_connections_do_not_lock_others_out(site: Site) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    idle = [await site.connect() for _ in range(4 * CONNECTIONS)]
+    idle = [await site.asker.connect() for _ in range(4 * CONNECTIONS)]
     for _, writer in idle:
         writer.write(b"GET /met")
-    assert (await site.get("/healthz"))[0] == "HTTP/1.1 200 OK"
+    assert (await site.asker.get("/healthz")).status == 200
     assert len(os.listdir("/proc/self/fd")) <= before + len(idle) + CONNECTIONS
-    assert (await site.get("/metrics"))[0] == "HTTP/1.1 200 OK"
+    assert (await site.asker.get("/metrics")).status == 200
     for _, writer in idle:
         writer.transport.abort()
 
 
 async def test_no_descriptor_is_left_open(site: Site) -> None:
-    await site.get("/healthz")
+    await site.asker.get("/healthz")
     before = len(os.listdir("/proc/self/fd"))
-    await asyncio.gather(*(site.get("/healthz") for _ in range(20)))
-    idle = [await site.connect() for _ in range(2 * CONNECTIONS)]
+    await asyncio.gather(*(site.asker.get("/healthz") for _ in range(20)))
+    idle = [await site.asker.connect() for _ in range(2 * CONNECTIONS)]
     for _, writer in idle:
         writer.transport.abort()
     await until(lambda: len(os.listdir("/proc/self/fd")) <= before)
@@ -156,14 +129,11 @@ async def test_stop_ends_what_is_open_and_frees_the_port() -> None:
     site = Site()
     await site.server.start()
     port = site.server.port
-    reader, writer = await site.connect()
-    await site.get("/healthz")
+    reader, writer = await site.asker.connect()
+    await site.asker.get("/healthz")
     await site.server.stop()
     await site.server.stop()
-    async with asyncio.timeout(PATIENCE):
-        with pytest.raises(ConnectionError):
-            await _read_or_reset(reader)
-    writer.close()
+    await ended(reader, writer)
     again = HttpServer(f"127.0.0.1:{port}", site.metrics, lambda: None)
     await again.start()
     with pytest.raises(OSError, match="Address already in use"):

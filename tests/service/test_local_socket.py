@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from cosched.v1.domain_pb2 import GetDomainResponse
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
 from cosched.words.errors import InputError
 from tests.logged import logged
-from tests.service.pki import WHO, Answering, ask
+from tests.service.pki import WHO, Answering, Handler, ask
 from tests.waiting import until
 
 ME = os.geteuid()
@@ -207,9 +207,8 @@ async def test_a_user_with_too_many_connections_is_told_so(place: Path) -> None:
 
     def make(identify: Identify, keep: Keep) -> grpc.aio.Server:
         server = grpc.aio.server()
-        add_DomainServiceServicer_to_server(
-            Domain(), ReceivingServer(server, Reception(Metrics("here")), identify, keep)
-        )
+        receiving = ReceivingServer(server, Reception(Metrics("here")), identify, keep)
+        add_DomainServiceServicer_to_server(Domain(), receiving)
         return server
 
     here = LocalSocket(place / "s", make, (), Room(256, of_origin=4, of_user=2))
@@ -266,29 +265,32 @@ async def test_connections_that_come_and_go_leave_nothing(place: Path) -> None:
         assert not here._connections._of_keeper
 
 
-class Waiting(grpc.GenericRpcHandler):
+class Waiting:
     """A call that is answered when the test says so."""
 
     def __init__(self) -> None:
         self.asked, self.answer = asyncio.Event(), asyncio.Event()
 
-    def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002
-        async def wait(request: bytes, context: Any) -> bytes:  # noqa: ARG001
-            self.asked.set()
-            await self.answer.wait()
-            return b"done"
+    async def wait(self, _: bytes, __: Any) -> bytes:
+        self.asked.set()
+        await self.answer.wait()
+        return b"done"
 
-        return grpc.unary_unary_rpc_method_handler(wait)
 
-    def make_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG002
-        server = grpc.aio.server()
-        server.add_generic_rpc_handlers([self])
+def answering(answer: Callable[[bytes, Any], Awaitable[bytes]]) -> Callable[[Identify, Keep], grpc.aio.Server]:
+    """Make servers that answer every call so."""
+
+    def make(identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG001
+        server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
+        server.add_generic_rpc_handlers([Handler(answer)])
         return server
+
+    return make
 
 
 async def test_open_call_is_answered_before_the_service_ends(place: Path) -> None:
     waiting = Waiting()
-    here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
+    here = LocalSocket(place / "s", answering(waiting.wait), (), ROOM)
     await here.open()
     async with channel_to(place / "s") as channel:
         call = asyncio.create_task(ask(channel))
@@ -303,7 +305,7 @@ async def test_open_call_is_answered_before_the_service_ends(place: Path) -> Non
 
 async def test_call_that_takes_too_long_and_idle_connections_end_with_the_service(place: Path) -> None:
     waiting = Waiting()
-    here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
+    here = LocalSocket(place / "s", answering(waiting.wait), (), ROOM)
     await here.open()
     with connect(place / "s") as idle:
         async with channel_to(place / "s") as channel:
@@ -319,18 +321,9 @@ async def test_call_that_takes_too_long_and_idle_connections_end_with_the_servic
 
 
 async def test_big_messages_pass(place: Path) -> None:
-    class Echo(grpc.GenericRpcHandler):
-        def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002
-            async def echo(request: bytes, context: Any) -> bytes:  # noqa: ARG001
-                return request
-
-            return grpc.unary_unary_rpc_method_handler(echo)
-
-    def echoing(identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG001
-        server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
-        server.add_generic_rpc_handlers([Echo()])
-        return server
+    async def echo(request: bytes, _: Any) -> bytes:
+        return request
 
     big = os.urandom(20 << 20)
-    async with listening(place / "s", make_server=echoing), channel_to(place / "s") as channel:
+    async with listening(place / "s", make_server=answering(echo)), channel_to(place / "s") as channel:
         assert await channel.unary_unary(WHO)(big, timeout=PATIENCE) == big

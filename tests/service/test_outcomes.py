@@ -54,16 +54,9 @@ def error(code: StatusCode, reason: str = "", text: str = "", domain: str = "cos
         (StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", BUSY, BUSY),
     ],
 )
-def test_what_an_error_means_to_a_question_and_to_an_order(
-    code: StatusCode, reason: str, question: Failure, order: Failure
-) -> None:
+def test_what_an_error_means_to_a_question_and_to_an_order(code, reason, question, order):
     assert failure(error(code, reason), mutating=False).failure is question
     assert failure(error(code, reason), mutating=True).failure is order
-
-
-def test_every_code_is_in_the_table_or_is_no_error() -> None:
-    table = next(iter(test_what_an_error_means_to_a_question_and_to_an_order.pytestmark)).args[1]
-    assert {code for code, *_ in table} == set(StatusCode) - {StatusCode.OK}
 
 
 def test_a_reason_of_another_software_is_none() -> None:

@@ -1,6 +1,4 @@
-"""Who may look at a page, how much, and what all its answers have in common: the real server, with a small application
-behind the guard.
-"""
+"""Who may look at a page, how much, and what all answers have in common: the real server, with a small application."""
 
 import asyncio
 import contextlib
@@ -22,7 +20,7 @@ from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.viewers import Policy, Viewer, Viewers
 from cosched.service.wire.callers import certificate_holders
 from cosched.sockets.accepting import listen
-from tests.service.page_clients import PATIENCE, Asker
+from tests.service.page_clients import PATIENCE, Asker, ended
 from tests.service.pki import USERS, Pki
 from tests.waiting import until
 
@@ -64,8 +62,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Callable[..., Site]]:
 
 
 async def test_without_a_proxy_nobody_has_a_name(make: Callable[..., Site]) -> None:
-    site = make()
-    answer = await site.asker().get("/", X_Remote_User="ann")
+    answer = await make().asker().get("/", X_Remote_User="ann")
     assert (answer.status, answer.text) == (200, "None False")
 
 
@@ -82,8 +79,7 @@ async def test_a_proxy_names_users(make: Callable[..., Site]) -> None:
 
 
 async def test_the_header_of_others_is_not_believed(make: Callable[..., Site]) -> None:
-    site = make(proxies=["10.0.0.0/8"])
-    assert (await site.asker().get("/", X_Remote_User="op")).status == 403
+    assert (await make(proxies=["10.0.0.0/8"]).asker().get("/", X_Remote_User="op")).status == 403
 
 
 async def test_who_may_open_the_socket_is_a_proxy(make: Callable[..., Site]) -> None:
@@ -129,9 +125,8 @@ async def test_a_request_of_two_lengths_is_refused_and_nothing_is_read_after_it(
     site = make()
     two = b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-    writer.write(
-        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + two + b"\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    )
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+    writer.write(request + two + b"\r\n0\r\n\r\n" + request + b"\r\n")
     answer = await asyncio.wait_for(reader.read(), PATIENCE)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.count(b"HTTP/1.1") == 1
@@ -192,12 +187,9 @@ async def test_idle_connections_end_for_new_ones(make: Callable[..., Site]) -> N
 
 async def test_a_silent_connection_ends(make: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_server, "PATIENCE", 0.05)
-    site = make()
-    reader, writer = await site.asker().connect()
+    reader, writer = await make().asker().connect()
     writer.write(b"GET / HTTP/1.1\r\nHost: localh")  # and no more
-    async with asyncio.timeout(PATIENCE):
-        assert await reader.read() == b""
-    writer.close()
+    await ended(reader, writer)
 
 
 async def test_connections_in_use_are_not_ended(make: Callable[..., Site]) -> None:
@@ -229,8 +221,7 @@ def test_who_sees_what() -> None:
 
 async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
     pki = Pki(tmp_path)
-    pki.files("intrepid")
-    server_files, alice = pki.open("intrepid", pki.revoke()), pki.files("alice", user=True)
+    server_files, alice = pki.with_list("intrepid"), pki.files("alice", user=True)
     stranger = pki.made("stranger", ["spiffe://site/printer"])
     page = Page(tls=True)
     viewers = Viewers(page, certificate_holders({}, USERS), ["alice"])
@@ -255,18 +246,14 @@ async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
         pki.files("intrepid", force=True)
         await until(lambda: server._connections)
         server._look()
-        with contextlib.suppress(ConnectionError):
-            assert await reader.read() == b""  # the certificates are checked anew
-        writer.close()
+        await ended(reader, writer)  # the certificates are checked anew
         for context in (stranger.current()[1].client_context(), without):
             assert (await ask(context)).startswith("who are you?")
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=alice.current()[1].client_context())
         await until(lambda: any(one.uris() for one in server._connections if one.protocol.transport is not None))
         pki.revoke("alice")
         server._look()
-        with contextlib.suppress(ConnectionError):
-            assert await reader.read() == b""
-        writer.close()
+        await ended(reader, writer)
         assert (await ask(alice.current()[1].client_context())).startswith("who are you?")
         plain = await Asker(port).connect()
         plain[1].write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

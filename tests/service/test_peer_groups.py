@@ -2,33 +2,21 @@
 
 import pytest
 
-from cosched.core.protocol import (
-    Found,
-    GetMember,
-    GetProposal,
-    GroupProposed,
-    MateJobId,
-    MateProblem,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    Settled,
-    SettleGroupStart,
-    Vote,
-)
+from cosched.core.protocol import GetMember, GetProposal, ProposeGroupStart, Settled, SettleGroupStart
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.on_wire import write_request
-from tests.service.peer_world import HASTY, a_world
+from tests.service.peer_world import HASTY, World, a_world, world
+from tests.service.replies import BOOKED, NO, NO_GROUPS, SETTLED, STARTED, UNKNOWN, mate_is
 from tests.service.test_peer_clocks import a_world_with, nothing, well_ahead
 
+__all__ = ["world"]
+
 UNKNOWN_THERE = {
-    GetMember("17", "run7", ("eureka", "intrepid", "mira"), "ann"): MateJobId(
-        Found.NO_PAIR, None, MateProblem.NO_GROUPS
-    ),
-    ProposeGroupStart("intrepid/17/1", "4", "17", 0, 60): GroupProposed(Vote.NO),
+    GetMember("17", "run7", ("eureka", "intrepid"), "ann"): NO_GROUPS,
+    ProposeGroupStart("intrepid/17/1", "4", "17", 0, 60): NO,
     SettleGroupStart("intrepid/17/1", "4", "17", start=True): Settled(False),
-    GetProposal("intrepid/17/1", "4", "17"): ProposalOutcome(Outcome.UNKNOWN),
+    GetProposal("intrepid/17/1", "4", "17"): UNKNOWN,
 }
 
 
@@ -47,17 +35,15 @@ async def test_a_peer_that_does_not_say_so_takes_none_until_it_does(clock):
         assert await world.peers.without_groups(["eureka"]) == ["eureka"]
         if clock is not None:
             world.eureka.clock = well_ahead
-            await world.eureka.stop()
-            await world.eureka.start()
+            await world.eureka.restart()
             assert await world.peers.without_groups(["eureka"]) == []
 
 
-async def test_of_a_peer_that_does_not_answer_nothing_is_known():
-    async with a_world() as world:
-        await world.eureka.stop()
-        with world.waiting(HASTY):
-            assert await world.peers.without_groups(["eureka"]) == []
-        assert world.view().takes_groups is None
+async def test_of_a_peer_that_does_not_answer_nothing_is_known(world: World):
+    await world.eureka.stop()
+    with world.waiting(HASTY):
+        assert await world.peers.without_groups(["eureka"]) == []
+    assert world.view().takes_groups is None
 
 
 async def test_a_peer_that_does_not_know_the_calls_for_groups_takes_none():
@@ -77,10 +63,5 @@ async def test_groups_and_their_answers_go_over_a_connection():
     }
     async with a_world(direct=True, others=answers) as world:
         said = [await world.call(request) for request in UNKNOWN_THERE]
-        assert said == [
-            MateJobId(Found.MATE, "4"),
-            GroupProposed(Vote.BOOKED),
-            Settled(True),
-            ProposalOutcome(Outcome.STARTED),
-        ]
+        assert said == [mate_is("4"), BOOKED, SETTLED, STARTED]
         assert [write_request(request, "intrepid", "eureka") for request in UNKNOWN_THERE] == world.eureka.seen

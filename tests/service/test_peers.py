@@ -2,31 +2,19 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 
 import grpc
 import pytest
 from google.protobuf.message import Message
 
-from cosched.core.protocol import (
-    Failure,
-    Found,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    ProposeGroupStart,
-    Request,
-    Status,
-)
+from cosched.core.protocol import Failure, MateStarted, MateStatus, MateTried, Request, Status
 from cosched.service.peers import peer as module
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, cut_after, delay_replies
+from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, Fault, cut_after, delay_replies
 from tests.service.peer_world import (
     ABOUT_SLOTS,
     ANSWERS,
-    BUSY,
     CALLS,
     HASTY,
     OF_SLOTS,
@@ -34,41 +22,36 @@ from tests.service.peer_world import (
     PATIENT,
     QUESTIONS,
     REFUSED,
-    SLOW,
     TIMEOUT,
     UNREACHABLE,
     World,
     a_world,
     answer,
     by_name,
+    says,
     wait_for_the_caller_to_go,
+    world,
 )
+from tests.service.replies import mate_is
 from tests.waiting import until
+
+__all__ = ["world"]
 
 # Answers
 
 
-async def test_each_of_the_four_calls_is_answered() -> None:
-    async with a_world() as world:
-        assert [await world.call(request) for request in CALLS] == [
-            MateJobId(Found.MATE, "4"),
-            MateStatus(Status.HOLDING, 3, None),
-            MateTried(True),
-            MateStarted(False),
-        ]
-        assert [type(message) for message in world.eureka.seen] == list(ANSWERS)
-        assert world.eureka.seen[-1] == wire.StartJobRequest(
-            request_id="intrepid/17/2",
-            job=wire.JobRef(domain="eureka", job_id="4"),
-            caller=wire.JobRef(domain="intrepid", job_id="17"),
-            hold_generation=3,
-        )
+async def test_each_of_the_four_calls_is_answered(world: World) -> None:
+    answers = [await world.call(request) for request in CALLS]
+    assert answers == [mate_is("4"), MateStatus(Status.HOLDING, 3, None), MateTried(True), MateStarted(False)]
+    assert [type(message) for message in world.eureka.seen] == list(ANSWERS)
+    job, caller = wire.JobRef(domain="eureka", job_id="4"), wire.JobRef(domain="intrepid", job_id="17")
+    order = wire.StartJobRequest(request_id="intrepid/17/2", job=job, caller=caller, hold_generation=3)
+    assert world.eureka.seen[-1] == order
 
 
 async def test_a_slot_that_was_not_proposed_breaks_the_protocol() -> None:
     async with a_world(others=OF_SLOTS) as world:
         proposal = ABOUT_SLOTS[0]
-        assert isinstance(proposal, ProposeGroupStart)
         assert await world.failure(proposal._replace(not_before=1_800_000_001)) is REFUSED
         assert await world.failure(proposal._replace(book=False)) is REFUSED
         assert "breaks the protocol" in world.view().problem
@@ -81,7 +64,7 @@ async def test_a_call_about_a_slot_without_an_answer_may_have_been_carried_out(r
         world.eureka.behaviour = wait_for_the_caller_to_go
         world.eureka.health = None
         with world.waiting(HASTY):
-            assert await world.failure(request_) in (TIMEOUT, SLOW)
+            assert await world.failure(request_) in (TIMEOUT, Failure.SLOW)
         assert len(world.eureka.seen) == 1  # it was sent once
 
 
@@ -107,23 +90,25 @@ async def black_hole_from_now_on(world: World) -> None:
     world.proxy.set(BLACK_HOLE)
 
 
-async def reply_lost(world: World) -> None:
-    async def carry_out_and_cut(message: Message, context: grpc.aio.ServicerContext) -> Message:
-        world.proxy.set(REFUSE)
+def carries_out(world: World, fault: Fault) -> None:
+    """The peer does what it is asked, and the network has this fault before it answers."""
+
+    async def carry_out(message: Message, context: grpc.aio.ServicerContext) -> Message:
+        world.proxy.set(fault)
         return await answer(message, context)
 
+    world.eureka.behaviour = carry_out
+
+
+async def reply_lost(world: World) -> None:
     await world.connect()
     world.proxy.set(SWALLOW_REPLIES)
-    world.eureka.behaviour = carry_out_and_cut
+    carries_out(world, REFUSE)
 
 
 async def reply_cut_off(world: World) -> None:
-    async def carry_out_and_cut(message: Message, context: grpc.aio.ServicerContext) -> Message:
-        world.proxy.set(cut_after(1))
-        return await answer(message, context)
-
     await world.connect()
-    world.eureka.behaviour = carry_out_and_cut
+    carries_out(world, cut_after(1))
 
 
 async def reply_late(world: World) -> None:
@@ -168,58 +153,51 @@ NETWORK_FAULTS = [
 @pytest.mark.parametrize(
     ("fault", "timeout", "question", "order"), NETWORK_FAULTS, ids=[fault.__name__ for fault, *_ in NETWORK_FAULTS]
 )
-async def test_a_fault_of_the_network(
-    fault: Callable[[World], Awaitable[None]], timeout: float, question: Failure, order: Failure, request_: Request
-) -> None:
-    async with a_world() as world:
-        await fault(world)
-        with world.waiting(timeout):
-            assert await world.failure(request_) is (order if request_ in ORDERS else question)
-        assert world.view().state == states.PEER_STATE_UNREACHABLE
+async def test_a_fault_of_the_network(world: World, fault, timeout, question, order, request_):
+    await fault(world)
+    with world.waiting(timeout):
+        assert await world.failure(request_) is (order if request_ in ORDERS else question)
+    assert world.view().state == states.PEER_STATE_UNREACHABLE
 
 
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
-async def test_a_peer_that_does_not_answer_a_call_but_is_well_is_alive(request_: Request) -> None:
-    async with a_world() as world:
-        await never_answered(world)
-        with world.waiting(HASTY):
-            assert await world.failure(request_) is (SLOW if request_ in ORDERS else BUSY)
-        assert world.view().state == states.PEER_STATE_REACHABLE
-        assert "DEADLINE_EXCEEDED" in world.view().problem
+async def test_a_peer_that_does_not_answer_a_call_but_is_well_is_alive(world: World, request_: Request) -> None:
+    await never_answered(world)
+    with world.waiting(HASTY):
+        assert await world.failure(request_) is (Failure.SLOW if request_ in ORDERS else Failure.BUSY)
+    assert world.view().state == states.PEER_STATE_REACHABLE
+    assert "DEADLINE_EXCEEDED" in world.view().problem
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=by_name[2:])
-async def test_an_order_that_is_called_unreachable_never_arrives_later(order: Request) -> None:
-    async with a_world() as world:
-        world.proxy.set(BLACK_HOLE)
-        with world.waiting(HASTY):
-            assert await world.failure(order) is UNREACHABLE
-        world.proxy.set(PASS)  # what was sent into the hole arrives now
-        await world.connect()
-        await world.call(QUESTIONS[1])
-        assert [type(message) for message in world.eureka.seen] == [wire.GetMateStatusRequest]
+async def test_an_order_that_is_called_unreachable_never_arrives_later(world: World, order: Request) -> None:
+    world.proxy.set(BLACK_HOLE)
+    with world.waiting(HASTY):
+        assert await world.failure(order) is UNREACHABLE
+    world.proxy.set(PASS)  # what was sent into the hole arrives now
+    await world.connect()
+    await world.call(QUESTIONS[1])
+    assert [type(message) for message in world.eureka.seen] == [wire.GetMateStatusRequest]
 
 
-async def test_an_order_is_sent_once() -> None:
-    async with a_world() as world:
-        await reply_lost(world)
-        assert await world.failure(ORDERS[0]) is TIMEOUT
-        assert len(world.eureka.seen) == 1
+async def test_an_order_is_sent_once(world: World) -> None:
+    await reply_lost(world)
+    assert await world.failure(ORDERS[0]) is TIMEOUT
+    assert len(world.eureka.seen) == 1
 
 
-async def test_a_question_whose_connection_breaks_is_asked_again_on_a_new_one() -> None:
+async def test_a_question_whose_connection_breaks_is_asked_again_on_a_new_one(world: World) -> None:
     async def cut_first(message: Message, context: grpc.aio.ServicerContext) -> Message:
         world.eureka.behaviour = answer
         world.proxy.cut()
         return await answer(message, context)
 
-    async with a_world() as world:
-        await world.connect()
-        world.eureka.behaviour = cut_first
-        assert await world.call(QUESTIONS[1]) == MateStatus(Status.HOLDING, 3, None)
-        assert len(world.eureka.seen) == 2
-        assert world.told[-1].state == states.PEER_STATE_REACHABLE
-        assert len(world.told) == 1
+    await world.connect()
+    world.eureka.behaviour = cut_first
+    assert await world.call(QUESTIONS[1]) == MateStatus(Status.HOLDING, 3, None)
+    assert len(world.eureka.seen) == 2
+    assert world.told[-1].state == states.PEER_STATE_REACHABLE
+    assert len(world.told) == 1
 
 
 # A peer that comes back
@@ -237,26 +215,24 @@ async def test_the_first_call_after_a_restart_succeeds(request_: Request) -> Non
             await world.call(request_)  # although the channel that failed waits before it tries again
 
 
-async def test_the_next_call_leaves_a_connection_that_has_gone_dead() -> None:
-    async with a_world() as world:
-        await world.connect()
-        connections = world.proxy.accepted
-        world.proxy.set(BLACK_HOLE)
-        with world.waiting(HASTY):
-            assert await world.failure(ORDERS[0]) is TIMEOUT
-        world.proxy.set(PASS)
-        await world.connect()
-        assert world.proxy.accepted > connections
+async def test_the_next_call_leaves_a_connection_that_has_gone_dead(world: World) -> None:
+    await world.connect()
+    connections = world.proxy.accepted
+    world.proxy.set(BLACK_HOLE)
+    with world.waiting(HASTY):
+        assert await world.failure(ORDERS[0]) is TIMEOUT
+    world.proxy.set(PASS)
+    await world.connect()
+    assert world.proxy.accepted > connections
 
 
-async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
-    async with a_world() as world:
-        world.proxy.set(REFUSE)
-        await world.failure(QUESTIONS[0])
-        before = len(os.listdir("/proc/self/fd"))
-        for _ in range(50):
-            await asyncio.gather(*(world.failure(request) for request in CALLS))
-        await until(lambda: len(os.listdir("/proc/self/fd")) <= before + 8)
+async def test_calls_to_a_dead_peer_leave_nothing_open(world: World) -> None:
+    world.proxy.set(REFUSE)
+    await world.failure(QUESTIONS[0])
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        await asyncio.gather(*(world.failure(request) for request in CALLS))
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= before + 8)
 
 
 # Limits
@@ -279,32 +255,26 @@ async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monke
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 
-async def test_a_goodbye_that_nobody_hears_is_not_waited_for() -> None:
+async def test_a_goodbye_that_nobody_hears_is_not_waited_for(world: World) -> None:
     """ "Must not delay a stop": every call may take PATIENT here."""
     goodbye = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_LEAVING)
-    async with a_world() as world:
-        await world.connect()
-        world.proxy.set(BLACK_HOLE)
-        async with asyncio.timeout(PATIENT / 2):
-            await world.peers.tell(goodbye, ["eureka"], HASTY)
+    await world.connect()
+    world.proxy.set(BLACK_HOLE)
+    async with asyncio.timeout(PATIENT / 2):
+        await world.peers.tell(goodbye, ["eureka"], HASTY)
 
 
-async def test_a_peer_that_does_not_know_the_call_is_no_fault() -> None:
+async def test_a_peer_that_does_not_know_the_call_is_no_fault(world: World) -> None:
     hello = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_SERVING)
-    async with a_world() as world:
-        await world.connect()
-        await world.peers.tell(hello, ["eureka"], PATIENT)
-        assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
+    await world.connect()
+    await world.peers.tell(hello, ["eureka"], PATIENT)
+    assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
 
 
-async def test_an_answer_that_is_too_long_is_not_read() -> None:
-    async def long(*_: object) -> bytes:
-        return b"\x52\xff\xff\x03" + bytes(0xFFFF) + bytes(100)
-
-    async with a_world() as world:
-        world.eureka.behaviour = long
-        assert await world.failure(QUESTIONS[1]) is REFUSED
-        assert "RESOURCE_EXHAUSTED" in world.view().problem
+async def test_an_answer_that_is_too_long_is_not_read(world: World) -> None:
+    world.eureka.behaviour = says(b"\x52\xff\xff\x03" + bytes(0xFFFF) + bytes(100))
+    assert await world.failure(QUESTIONS[1]) is REFUSED
+    assert "RESOURCE_EXHAUSTED" in world.view().problem
 
 
 async def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,13 +284,12 @@ async def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
-async def test_close_cancels_the_open_calls_and_allows_no_more(request_: Request) -> None:
-    async with a_world() as world:
-        world.eureka.behaviour = wait_for_the_caller_to_go
-        open_call = asyncio.ensure_future(world.call(request_))
-        await world.eureka.asked.wait()
-        await world.peers.close()
-        await asyncio.wait([open_call], timeout=PATIENT)
-        assert open_call.cancelled()
-        with pytest.raises(asyncio.CancelledError):
-            await world.call(request_)
+async def test_close_cancels_the_open_calls_and_allows_no_more(world: World, request_: Request) -> None:
+    world.eureka.behaviour = wait_for_the_caller_to_go
+    open_call = asyncio.ensure_future(world.call(request_))
+    await world.eureka.asked.wait()
+    await world.peers.close()
+    await asyncio.wait([open_call], timeout=PATIENT)
+    assert open_call.cancelled()
+    with pytest.raises(asyncio.CancelledError):
+        await world.call(request_)

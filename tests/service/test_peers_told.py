@@ -45,11 +45,11 @@ async def test_a_peer_that_is_away_is_shown_as_it_was_with_its_age() -> None:
         found = await told.about(Viewer("ann", False, "ann"), {"b": ()})
         return _cards(Domain(here), found, NOW)[1]
 
-    told = PeersTold("a", peers, 1.0, "{} is silent".format)  # type: ignore[arg-type]
+    told = PeersTold("a", peers, 1.0, "{} is silent".format)
     seen = await card(told)
     assert (seen.note, seen.nodes) == ("", "8 nodes: 4 idle, 4 busy; at most 8 held")
     peers.state = cluster_pb2.PEER_STATE_UNREACHABLE
     told._told.clear()
     away = await card(told)
     assert (away.note, away.nodes, away.shares) == ("as of 0 s ago", seen.nodes, seen.shares)
-    assert not (await card(PeersTold("a", peers, 1.0, "{} is silent".format))).shares, "it has never told"  # type: ignore[arg-type]
+    assert not (await card(PeersTold("a", peers, 1.0, "{} is silent".format))).shares, "it has never told"

@@ -1,8 +1,8 @@
 """How calls come in: their message in time, within the quota of the caller, and whatever others do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import grpc
@@ -15,6 +15,7 @@ from cosched.service.wire.callers import Caller
 from cosched.words.error_details import error_info
 from tests.live.raw_http2 import RawConnection, dial
 from tests.logged import logged
+from tests.service.pki import running
 from tests.waiting import until
 
 SERVICE = "test.Test"
@@ -58,27 +59,21 @@ class World:
     def add_to(self, server: grpc.aio.Server) -> None:
         receiving = ReceivingServer(server, self.reception, self.identify, self.keep)
         handlers = {
-            "One": grpc.unary_unary_rpc_method_handler(self.one, _read, bytes),
-            "Many": grpc.unary_stream_rpc_method_handler(self.many, _read, bytes),
-            "Both": grpc.stream_stream_rpc_method_handler(self.both, _read, bytes),
+            "One": grpc.unary_unary_rpc_method_handler(self.one, bytes, bytes),
+            "Many": grpc.unary_stream_rpc_method_handler(self.many, bytes, bytes),
+            "Both": grpc.stream_stream_rpc_method_handler(self.both, bytes, bytes),
         }
         receiving.add_registered_method_handlers(SERVICE, handlers)
-
-
-def _read(raw: bytes) -> bytes:
-    return bytes(raw)
 
 
 @asynccontextmanager
 async def served(world: World) -> AsyncIterator[tuple[str, grpc.aio.Channel]]:
     server = grpc.aio.server()
     world.add_to(server)
-    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    await server.start()
-    async with grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+    own_connection = [("grpc.use_local_subchannel_pool", 1)]
+    async with running(server) as address, grpc.aio.insecure_channel(address, own_connection) as channel:
         yield address, channel
-    world.go.set()
-    await server.stop(None)
+        world.go.set()
 
 
 def ask(channel: grpc.aio.Channel, content: bytes = b"", caller: Caller = ANN, method: str = "One") -> Any:
@@ -94,13 +89,8 @@ async def refused(call: Any) -> tuple[str, str]:
     return caught.value.code().name, info[0] if info else ""
 
 
-@contextmanager
-def raw(address: str) -> Iterator[RawConnection]:
-    connection = RawConnection(dial(address))
-    try:
-        yield connection
-    finally:
-        connection.close()
+def raw(address: str) -> closing[RawConnection]:
+    return closing(RawConnection(dial(address)))
 
 
 async def test_a_call_is_answered_and_its_connection_kept() -> None:
@@ -119,8 +109,7 @@ async def test_a_call_whose_message_does_not_come_ends(method: str) -> None:
     async with served(world) as (address, _):
         with raw(address) as connection:
             connection.begin(f"/{SERVICE}/{method}")
-            ended = await asyncio.to_thread(connection.ended, PATIENCE)
-        assert ended is not None
+            assert await asyncio.to_thread(connection.ended, PATIENCE) is not None
         await until(lambda: not world.reception._half_open and not world.reception._quotas._of_caller)
 
 

@@ -3,14 +3,10 @@
 import logging
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from cosched.service.listeners import remote_socket
 from cosched.service.wire.tls import PeerCredentials
@@ -34,9 +30,7 @@ async def test_the_next_call_after_a_revocation_is_refused_with_one_line_on_both
     pki: Pki, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_socket, "LOOK", 10_000.0)  # the connection stays open
-    pki.files("intrepid")
-    stolen, other = pki.peers("eureka"), pki.peers("mira")
-    files = pki.open("intrepid", pki.revoke())
+    stolen, other, files = pki.peers("eureka"), pki.peers("mira"), pki.with_list("intrepid")
     async with listening(tmp_path, files) as front:
         here = f"127.0.0.1:{front.port}"
         async with channel_to(here, stolen, INTREPID) as channel, channel_to(here, other, INTREPID) as harmless:
@@ -55,17 +49,12 @@ async def test_the_next_call_after_a_revocation_is_refused_with_one_line_on_both
                 await ask(renewed)
 
 
-async def test_a_revoked_caller_that_only_listens_loses_its_connection_and_others_do_not(
-    pki: Pki, tmp_path: Path
-) -> None:
-    pki.files("intrepid")
-    files = pki.open("intrepid", pki.revoke())
+async def test_a_revoked_caller_that_only_listens_loses_its_connection_and_others_do_not(pki: Pki, tmp_path: Path):
+    files = pki.with_list("intrepid")
     async with listening(tmp_path, files) as front:
         here = f"127.0.0.1:{front.port}"
-        async with (
-            channel_to(here, pki.peers("eureka"), INTREPID) as channel,
-            channel_to(here, pki.peers("mira"), INTREPID) as harmless,
-        ):
+        stolen, other = pki.peers("eureka"), pki.peers("mira")
+        async with channel_to(here, stolen, INTREPID) as channel, channel_to(here, other, INTREPID) as harmless:
             await ask(channel)
             await ask(harmless)
             pki.revoke("eureka")
@@ -80,53 +69,27 @@ def _replaced(path: Path, content: bytes) -> None:
     path.with_suffix(".new").replace(path)
 
 
-def _nonsense(pki: Pki) -> None:
-    _replaced(pki.folder / "ca.crl", b"nonsense")
-
-
-def _spoilt(pki: Pki) -> None:
-    text = b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
-    _replaced(pki.folder / "ca.crl", text)
-
-
-def _of_another(pki: Pki) -> None:
-    shutil.copy(Pki(pki.folder / "other").revoke(), pki.folder / "ca.crl")
-
-
-def _partial(pki: Pki) -> None:
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateRevocationListBuilder()
-        .issuer_name(pki.authority.certificate.subject)
-        .last_update(now)
-        .next_update(now + timedelta(1))
-        .add_extension(x509.DeltaCRLIndicator(1), critical=True)
-        .sign(pki.authority.key, hashes.SHA256())
-    )
-    _replaced(pki.folder / "ca.crl", made.public_bytes(Encoding.PEM))
-
-
-def _removed(pki: Pki) -> None:
-    (pki.folder / "ca.crl").unlink()
-
-
-BAD: list[tuple[Callable[[Pki], None], str]] = [
-    (_nonsense, "ca.crl: is not a certificate revocation list in PEM"),
-    (_spoilt, "ca.crl: is not a certificate revocation list in PEM"),
-    (_of_another, "whose certificate is not in tls.ca, or not signed by it"),
-    (_partial, "ca.crl: has only what changed since another list: name a complete one"),
-    (_removed, "ca.crl: No such file or directory"),
+SPOILT = b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
+BAD: list[tuple[Callable[[Pki, Path], object], str]] = [
+    (lambda _, crl: _replaced(crl, b"nonsense"), "ca.crl: is not a certificate revocation list in PEM"),
+    (lambda _, crl: _replaced(crl, SPOILT), "ca.crl: is not a certificate revocation list in PEM"),
+    (
+        lambda pki, crl: shutil.copy(Pki(pki.folder / "other").revoke(), crl),
+        "whose certificate is not in tls.ca, or not signed by it",
+    ),
+    (
+        lambda pki, _: pki.odd_list(partial=True),
+        "ca.crl: has only what changed since another list: name a complete one",
+    ),
+    (lambda _, crl: crl.unlink(), "ca.crl: No such file or directory"),
 ]
 
 
 @pytest.mark.parametrize(("spoil", "reason"), BAD)
-def test_a_list_that_cannot_be_used_is_told_in_one_line_and_never_replaces_a_good_one(
-    pki: Pki, spoil: Callable[[Pki], None], reason: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    pki.files("intrepid")
+def test_a_list_that_cannot_be_used_is_told_in_one_line_and_never_replaces_a_good_one(pki, spoil, reason, caplog):
     eureka = pki.files("eureka").current()[1].leaf
-    files = pki.open("intrepid", pki.revoke("eureka"))
-    spoil(pki)
+    files = pki.with_list("intrepid", "eureka")
+    spoil(pki, pki.folder / "ca.crl")
     for _ in range(2):
         assert files.current()[1].revokes(eureka)
     [line] = errors(caplog)
@@ -138,13 +101,10 @@ def test_a_list_that_cannot_be_used_is_told_in_one_line_and_never_replaces_a_goo
     assert "\n" not in str(caught.value)
 
 
-def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(
-    pki: Pki, caplog: pytest.LogCaptureFixture
-) -> None:
-    pki.files("intrepid")
+def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(pki: Pki, caplog: pytest.LogCaptureFixture):
     eureka, mira = (pki.files(name).current()[1].leaf for name in ("eureka", "mira"))
-    files = pki.open("intrepid", pki.revoke("eureka"))
-    path = pki.expired_list(mira)
+    files = pki.with_list("intrepid", "eureka")
+    path = pki.odd_list(mira, end=-1)
     assert files.current()[1].revokes(eureka)
     assert not files.current()[1].revokes(mira)
     [line] = errors(caplog)
@@ -157,10 +117,9 @@ def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(
 
 
 def test_a_list_does_not_keep_new_certificates_from_being_used(pki: Pki) -> None:
-    pki.files("intrepid")
-    files = pki.open("intrepid", pki.revoke())
+    files = pki.with_list("intrepid")
     generation = files.current()[0]
-    _nonsense(pki)
+    _replaced(pki.folder / "ca.crl", b"nonsense")
     pki.files("intrepid", force=True)
     assert files.current()[0] == generation + 1
 
@@ -168,10 +127,8 @@ def test_a_list_does_not_keep_new_certificates_from_being_used(pki: Pki) -> None
 def test_a_list_of_a_new_authority_is_used_as_soon_as_the_authority_is(pki: Pki, tmp_path: Path) -> None:
     other = Pki(tmp_path / "other")
     stolen = other.files("eureka").current()[1].leaf
-    pki.files("intrepid")
-    files = pki.open("intrepid", pki.revoke())
-    both = pki.revoke().read_bytes() + other.revoke("eureka").read_bytes()
-    _replaced(pki.folder / "ca.crl", both)
+    files = pki.with_list("intrepid")
+    _replaced(pki.folder / "ca.crl", pki.revoke().read_bytes() + other.revoke("eureka").read_bytes())
     assert not files.current()[1].revokes(stolen)
     ca = pki.folder / "ca.pem"
     _replaced(ca, ca.read_bytes() + (other.folder / "ca.pem").read_bytes())
@@ -179,6 +136,5 @@ def test_a_list_of_a_new_authority_is_used_as_soon_as_the_authority_is(pki: Pki,
 
 
 def test_a_domain_whose_own_certificate_is_revoked_says_so(pki: Pki, caplog: pytest.LogCaptureFixture) -> None:
-    pki.files("intrepid")
-    pki.open("intrepid", pki.revoke("intrepid"))
+    pki.with_list("intrepid", "intrepid")
     assert errors(caplog) == [f"{pki.folder / 'intrepid.pem'} is revoked: nobody will accept it"]

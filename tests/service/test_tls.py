@@ -22,9 +22,8 @@ async def refused(address: str, peers: PeerCredentials, expected: str = INTREPID
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_each_side_knows_the_other_by_its_uri(pki: Pki) -> None:
-    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        assert await ask_once(address, pki.peers("eureka"), INTREPID) == repr([EUREKA])
+async def test_each_side_knows_the_other_by_its_uri(intrepid: str, pki: Pki) -> None:
+    assert await ask_once(intrepid, pki.peers("eureka"), INTREPID) == repr([EUREKA])
 
 
 async def test_long_and_odd_identities_are_told_apart(pki: Pki) -> None:
@@ -36,22 +35,18 @@ async def test_long_and_odd_identities_are_told_apart(pki: Pki) -> None:
             await refused(address, PeerCredentials(files), odd[number - 1])
 
 
-def bad_clients(pki: Pki, tmp_path: Path) -> dict[str, TlsFiles]:
-    Pki(tmp_path / "other").files("eureka")
-    stranger = [tmp_path / "other" / "eureka.pem", tmp_path / "other" / "eureka.key"]
+def bad_clients(pki: Pki) -> dict[str, TlsFiles]:
     return {
-        "perhaps not of the certificate authority": TlsFiles(pki.folder / "ca.pem", *stranger),
+        "perhaps not of the certificate authority": pki.of_another("eureka"),
         "has expired on 20": pki.made("expired", [EUREKA], begin=-3, end=-1),
         "is not valid before 20": pki.made("early", [EUREKA], begin=1, end=3),
     }
 
 
-async def test_certificate_of_another_authority_or_time_is_refused_and_the_probe_says_why(
-    pki: Pki, tmp_path: Path
-) -> None:
+async def test_certificate_of_another_authority_or_time_is_refused_and_the_probe_says_why(pki: Pki):
     server = Answering()
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
-        for reason, files in bad_clients(pki, tmp_path).items():
+        for reason, files in bad_clients(pki).items():
             await refused(address, PeerCredentials(files))
             problem = await PeerCredentials(files).probe(address, TIMEOUT, INTREPID)
             assert f"refuses this domain's certificate ({EUREKA})" in problem
@@ -99,13 +94,12 @@ async def test_nothing_is_sent_to_a_server_with_another_domains_certificate(pki:
 
     client = pki.peers("client")
     async with await asyncio.start_server(listen, "127.0.0.1", 0, ssl=_server_context(pki, "eureka")) as server:
-        address = _address(server.sockets[0])
-        await refused(address, client, INTREPID)
+        await refused(_address(server.sockets[0]), client, INTREPID)
         await until(lambda: received)
     assert not any(received)
 
 
-async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path) -> None:
+async def test_alerts_of_other_implementations_are_told(pki: Pki) -> None:
     context = _server_context(pki, "intrepid")
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(pki.folder / "ca.pem")
@@ -113,7 +107,7 @@ async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path
     with socket.create_server(("127.0.0.1", 0)) as listener:
         refusing = asyncio.create_task(asyncio.to_thread(_shake_hands, listener, context))
         try:
-            for reason, files in zip(reasons, bad_clients(pki, tmp_path).values(), strict=True):
+            for reason, files in zip(reasons, bad_clients(pki).values(), strict=True):
                 problem = await PeerCredentials(files).probe(_address(listener), TIMEOUT)
                 assert problem == f"the peer refuses this domain's certificate ({EUREKA}): {reason}"
         finally:
@@ -126,14 +120,15 @@ async def test_probe_tells_a_server_without_tls(pki: Pki) -> None:
         assert await pki.peers("eureka").probe(address, TIMEOUT) == "the peer does not speak TLS"
 
 
-async def test_probe_finds_nothing_wrong_with_a_good_peer(pki: Pki) -> None:
-    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        assert await pki.peers("eureka").probe(address, TIMEOUT, INTREPID) == ""
+async def test_probe_finds_nothing_wrong_with_a_good_peer(intrepid: str, pki: Pki) -> None:
+    assert await pki.peers("eureka").probe(intrepid, TIMEOUT, INTREPID) == ""
 
 
 async def test_probe_blames_no_certificate_where_nobody_is_reached(pki: Pki) -> None:
     client = pki.peers("eureka")
-    async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as relay_of_a_dead_service:
+    async with await asyncio.start_server(
+        lambda _, writer: writer.transport.abort(), "127.0.0.1", 0
+    ) as relay_of_a_dead_service:
         address = _address(relay_of_a_dead_service.sockets[0])
         assert await client.probe(address, TIMEOUT) is None
     assert await client.probe(address, TIMEOUT) is None
@@ -145,23 +140,13 @@ def test_identity_of_a_caller_without_certificate() -> None:
     assert identity({"transport_security_type": [b"insecure"]}) == []
 
 
-async def test_users_certificate_is_told_as_such(pki: Pki) -> None:
-    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        alice = PeerCredentials(pki.files("alice", user=True))
-        assert await ask_once(address, alice, INTREPID) == repr([ALICE])
-
-
-async def test_user_checks_a_domain_by_its_host_name(pki: Pki) -> None:
-    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        alice = PeerCredentials(pki.files("alice", user=True))
-        for host in ("127.0.0.1", "localhost"):
-            target = f"{host}:{address.rpartition(':')[2]}"
-            async with grpc.aio.secure_channel(target, alice.current()[1]) as channel:
-                assert await ask(channel) == repr([ALICE])
-
-
-async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.transport.abort()
+async def test_users_certificate_is_told_as_such_and_a_user_checks_a_domain_by_its_host_name(intrepid: str, pki: Pki):
+    alice = PeerCredentials(pki.files("alice", user=True))
+    assert await ask_once(intrepid, alice, INTREPID) == repr([ALICE])
+    for host in ("127.0.0.1", "localhost"):
+        target = f"{host}:{intrepid.rpartition(':')[2]}"
+        async with grpc.aio.secure_channel(target, alice.current()[1]) as channel:
+            assert await ask(channel) == repr([ALICE])
 
 
 def _shake_hands(listener: socket.socket, context: ssl.SSLContext) -> None:

@@ -56,19 +56,21 @@ async def listening(folder: Path, files: TlsFiles) -> AsyncIterator[RemoteSocket
         await front.close(0)
 
 
+@asynccontextmanager
+async def connected(folder: Path, files: TlsFiles, pki: Pki) -> AsyncIterator[tuple[RemoteSocket, grpc.aio.Channel]]:
+    """Connected by eureka."""
+    client = PeerCredentials(pki.made("eureka", [EUREKA]))
+    async with listening(folder, files) as front, channel_to(f"127.0.0.1:{front.port}", client, INTREPID) as channel:
+        await ask(channel)
+        yield front, channel
+
+
 async def ask(channel: grpc.aio.Channel) -> None:
     await DomainServiceStub(channel).GetDomain(GetDomainRequest(), timeout=TIMEOUT)
 
 
-async def test_a_connection_ends_when_the_certificate_of_its_caller_expires(
-    pki: Pki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = PeerCredentials(pki.made("eureka", [EUREKA]))
-    async with (
-        listening(tmp_path, pki.files("intrepid")) as front,
-        channel_to(f"127.0.0.1:{front.port}", client, INTREPID) as channel,
-    ):
-        await ask(channel)
+async def test_a_connection_ends_when_the_certificate_of_its_caller_expires(pki, tmp_path, monkeypatch, caplog):
+    async with connected(tmp_path, pki.files("intrepid"), pki) as (front, channel):
         await ask(channel)
         assert len(front._passed) == 1
         monkeypatch.setattr(remote_socket, "datetime", Later)
@@ -76,15 +78,9 @@ async def test_a_connection_ends_when_the_certificate_of_its_caller_expires(
     assert "the certificate of 127.0.0.1 has expired" in caplog.text
 
 
-async def test_an_authority_that_is_no_longer_trusted_is_refused_on_open_connections_too(
-    pki: Pki, tmp_path: Path
-) -> None:
+async def test_an_authority_that_is_no_longer_trusted_is_refused_on_open_connections_too(pki: Pki, tmp_path: Path):
     files, other = pki.files("intrepid"), Pki(tmp_path / "other")
-    async with (
-        listening(tmp_path, files) as front,
-        channel_to(f"127.0.0.1:{front.port}", PeerCredentials(pki.made("eureka", [EUREKA])), INTREPID) as channel,
-    ):
-        await ask(channel)
+    async with connected(tmp_path, files, pki) as (front, channel):
         shutil.copy(other.folder / "ca.pem", pki.folder / "ca.pem")
         await until(lambda: not front._passed)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -92,14 +88,8 @@ async def test_an_authority_that_is_no_longer_trusted_is_refused_on_open_connect
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_no_connection_lives_on_once_our_certificate_has_expired(
-    pki: Pki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_connection_lives_on_once_our_certificate_has_expired(pki, tmp_path, monkeypatch):
     files = pki.files("intrepid")
-    async with (
-        listening(tmp_path, files) as front,
-        channel_to(f"127.0.0.1:{front.port}", PeerCredentials(pki.made("eureka", [EUREKA])), INTREPID) as channel,
-    ):
-        await ask(channel)
+    async with connected(tmp_path, files, pki) as (front, _):
         monkeypatch.setattr(type(files.current()[1]), "problem", lambda _: "has expired")
         await until(lambda: not front._passed)

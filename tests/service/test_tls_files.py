@@ -22,17 +22,14 @@ from cosched.words.errors import InputError
 from tests.service.pki import EUREKA, INTREPID, Answering, Pki, ask, ask_once, channel_to, errors, serving, write_leaf
 
 
-async def test_new_connections_use_new_files_and_old_connections_live_on(pki: Pki) -> None:
+async def test_new_connections_use_new_files_and_old_connections_live_on(intrepid: str, pki: Pki) -> None:
     client = pki.peers("client")
-    async with (
-        serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
-        channel_to(address, client, INTREPID) as old,
-    ):
+    async with channel_to(intrepid, client, INTREPID) as old:
         assert "client" in await ask(old)
         pki.made("intrepid", [EUREKA], [server_name(EUREKA)])
-        assert "client" in await ask_once(address, client, EUREKA)
+        assert "client" in await ask_once(intrepid, client, EUREKA)
         with pytest.raises(grpc.aio.AioRpcError):
-            await ask_once(address, client, INTREPID)
+            await ask_once(intrepid, client, INTREPID)
         assert "client" in await ask(old)
 
 
@@ -53,20 +50,15 @@ async def test_another_authority_is_trusted_as_soon_as_its_file_is_there(pki: Pk
         assert await ask_once(address, stranger, INTREPID) == repr([EUREKA])
 
 
-async def test_broken_files_are_logged_once_and_the_old_ones_stay_in_use(
-    pki: Pki, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = pki.peers("client")
-    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        (pki.folder / "intrepid.key").write_text("nonsense")
-        for _ in range(2):
-            assert "client" in await ask_once(address, client, INTREPID)
-        key = pki.folder / "intrepid.key"
-        assert errors(caplog) == [
-            f"the new TLS files cannot be used, so the old ones stay in use: {key}: is not a private key in PEM"
-        ]
-        pki.made("intrepid", [EUREKA], [server_name(EUREKA)])
-        assert "client" in await ask_once(address, client, EUREKA)
+async def test_broken_files_are_logged_once_and_the_old_ones_stay_in_use(intrepid: str, pki: Pki, caplog):
+    client, key = pki.peers("client"), pki.folder / "intrepid.key"
+    key.write_text("nonsense")
+    for _ in range(2):
+        assert "client" in await ask_once(intrepid, client, INTREPID)
+    [said] = errors(caplog)
+    assert said == f"the new TLS files cannot be used, so the old ones stay in use: {key}: is not a private key in PEM"
+    pki.made("intrepid", [EUREKA], [server_name(EUREKA)])
+    assert "client" in await ask_once(intrepid, client, EUREKA)
 
 
 def test_expired_certificate_does_not_replace_a_good_one(pki: Pki, caplog: pytest.LogCaptureFixture) -> None:
@@ -87,8 +79,7 @@ def test_removed_files_stay_in_use(pki: Pki, caplog: pytest.LogCaptureFixture) -
 
 
 def test_expired_certificate_at_the_start_is_used_and_logged(pki: Pki, caplog: pytest.LogCaptureFixture) -> None:
-    files = pki.made("intrepid", [INTREPID], begin=-3, end=-1)
-    assert files.current()[0] == 1
+    assert pki.made("intrepid", [INTREPID], begin=-3, end=-1).current()[0] == 1
     assert errors(caplog)[0].endswith("nobody will accept it")
 
 
@@ -107,15 +98,12 @@ def test_generation_grows_with_the_files_and_only_then(pki: Pki) -> None:
     assert new_credentials is not credentials
 
 
-async def test_channel_of_a_peer_lives_on_when_its_files_change(pki: Pki) -> None:
+async def test_channel_of_a_peer_lives_on_when_its_files_change(intrepid: str, pki: Pki) -> None:
     client = pki.peers("client")
-    async with (
-        serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
-        channel_to(address, client, INTREPID) as old,
-    ):
+    async with channel_to(intrepid, client, INTREPID) as old:
         assert "client" in await ask(old)
         pki.made("client", [EUREKA])
-        assert await ask_once(address, client, INTREPID) == repr([EUREKA])
+        assert await ask_once(intrepid, client, INTREPID) == repr([EUREKA])
         assert "client" in await ask(old)
 
 
@@ -138,8 +126,7 @@ def _of_another(pki: Pki) -> None:
 
 
 def _rsa(pki: Pki) -> None:
-    key = generate_private_key(65537, 2048)
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    secret = generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (pki.folder / "intrepid.key").write_bytes(secret)
 
 
@@ -163,9 +150,7 @@ BAD: list[tuple[Callable[[Pki], object], str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "reason"), BAD)
-def test_files_that_cannot_be_used_are_refused_in_one_line(
-    pki: Pki, spoil: Callable[[Pki], object], reason: str
-) -> None:
+def test_files_that_cannot_be_used_are_refused_in_one_line(pki: Pki, spoil: Callable[[Pki], object], reason: str):
     pki.files("intrepid")
     spoil(pki)
     with pytest.raises(InputError) as caught:

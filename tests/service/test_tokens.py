@@ -45,7 +45,7 @@ from tests.waiting import until
 TIMEOUT = 300  # seconds; only a safety net
 
 
-class Domain(DomainServiceServicer):  # type: ignore[misc]
+class Domain(DomainServiceServicer):
     """Names the user who calls as the domain; has an event for each as soon as it is asked."""
 
     def __init__(self, front: TokenSocket) -> None:
@@ -81,7 +81,6 @@ class World:
         add_DomainServiceServicer_to_server(self.domain, receiving)
 
     def client(self, token: str) -> AsyncClient:
-        """A client that shows this token."""
         tls = Tls(self.ca, server_identity=INTREPID, token=self.issuer.file(token))
         return AsyncClient(f"127.0.0.1:{self.front.port}", tls=tls, timeout=TIMEOUT)
 
@@ -207,11 +206,8 @@ async def test_keys_that_are_not_for_tokens_verify_none(make: Make, tmp_path: Pa
 
 async def test_what_grpc_lets_through_without_a_token_or_with_several_is_refused(make: Make) -> None:
     async with make() as world:
-        channel = grpc.aio.secure_channel(
-            f"127.0.0.1:{world.front.port}",
-            grpc.ssl_channel_credentials(world.ca.read_bytes()),
-            _name_to_check(INTREPID),
-        )
+        address, trusting = f"127.0.0.1:{world.front.port}", grpc.ssl_channel_credentials(world.ca.read_bytes())
+        channel = grpc.aio.secure_channel(address, trusting, _name_to_check(INTREPID))
         token = world.issuer.token()
         cases = {
             (): "no token came with the call: set COSCHED_TOKEN_FILE, or token in client.toml",
@@ -263,9 +259,7 @@ async def test_a_token_stands_for_no_operator_and_for_nobody_who_is_not_here(mak
         assert world.domain.calls == 0
 
 
-async def test_a_key_set_that_is_rotated_on_disk(
-    make: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_set_that_is_rotated_on_disk(make, caplog, monkeypatch):
     monkeypatch.setattr(remote_socket, "LOOK", 0.01)
     caplog.set_level(logging.INFO)
     async with make() as world:
@@ -286,10 +280,10 @@ async def test_a_key_set_that_is_rotated_on_disk(
         assert await world.user(new) == "daemon"
     lines = logged(caplog, logging.INFO)
     assert f"{issuer.path}: the new key set is in use: first, second" in lines
-    bad = [line for line in lines if "so the old one stays in use" in line]
-    assert bad == [
-        f"the new key set cannot be used, so the old one stays in use: {issuer.path}: is not a JSON Web Key Set"
-    ]
+    [bad] = [line for line in lines if "so the old one stays in use" in line]
+    assert (
+        bad == f"the new key set cannot be used, so the old one stays in use: {issuer.path}: is not a JSON Web Key Set"
+    )
 
 
 def test_a_key_without_an_id_verifies_tokens_without_one(tmp_path: Path) -> None:
@@ -321,9 +315,7 @@ def test_a_key_set_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> 
         read_keys(tmp_path / "none")
 
 
-async def test_what_is_received_ends_with_the_token_and_goes_on_with_a_new_one(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_received_ends_with_the_token_and_goes_on_with_a_new_one(make, monkeypatch):
     monkeypatch.setattr(remote_socket, "LOOK", 0.01)
     async with make() as world, world.client(world.issuer.token()) as client:
         events = client.events()
