@@ -101,9 +101,8 @@ def test_only_one_process_at_a_time_changes_what_is_kept_of_a_function(cache, mo
         changed.append((file, overloads))
 
     monkeypatch.setattr(IndexDataCacheFile, "_save_index", save_index)
-    prepare_kernels(
-        lambda: IndexDataCacheFile(str(cache), "double", ()).save("of integers", b""), lambda _: None, "use"
-    )
+    index = IndexDataCacheFile(str(cache), "double", ())
+    prepare_kernels(lambda: index.save("of integers", b""), lambda _: None, "use")
     assert len(changed) == 1
 
 

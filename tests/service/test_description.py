@@ -6,9 +6,7 @@ import pytest
 
 from cosched.service.configuration import Configuration
 from cosched.service.description import describe
-from tests.service.configured import FULL, PAGE, PEER, PLAIN, SECURE, Read, read, with_line
-
-__all__ = ["read"]
+from tests.service.configured import FULL, PAGE, PEER, PLAIN, SECURE, Read, with_line
 
 
 def test_what_check_prints(read: Read, tmp_path: Path) -> None:
@@ -52,9 +50,7 @@ def test_check_says_who_users_of_peers_are_and_whose_jobs_adopt_without_being_as
 @pytest.mark.papers
 def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> None:
     lines = describe(read(f'{PLAIN}slots = 4\nscheduler = "fluid"\nharvesting = "never"\n'))
-    assert next(line for line in lines if line.startswith("queue")).startswith(
-        "queue               fluid: harvesting never,"
-    )
+    assert any(line.startswith("queue               fluid: harvesting never,") for line in lines)
 
 
 def test_check_says_what_becomes_of_jobs_whose_mates_are_replaced_or_queued_again(read: Read) -> None:
@@ -82,9 +78,8 @@ def test_sizes_have_units(read: Read, bytes_: int, said: str) -> None:
 def test_check_says_who_sees_the_page(read: Read) -> None:
     proxied = describe(read(f'{PAGE}proxies = ["10.0.0.7", "::1"]\nshow = "all"\n'))
     told = next(line for line in proxied if line.startswith("page"))
-    assert told.endswith(
-        "http://127.0.0.1:0/: people see all jobs, also on peers' pages; named by 10.0.0.7 and ::1 by X-Remote-User"
-    )
+    assert "http://127.0.0.1:0/: people see all jobs, also on peers' pages" in told
+    assert told.endswith("; named by 10.0.0.7 and ::1 by X-Remote-User")
     assert not [line for line in proxied if line.startswith("warning") and "page.show" in line]
     open_to_all = describe(read(f'{PAGE}show = "domain"\n'))
     assert any("people see all jobs; nobody has a name" in line for line in open_to_all)
@@ -106,6 +101,10 @@ def test_check_says_how_pairs_meet(read: Read) -> None:
     ]
 
 
+RULES = SECURE + PEER + "[coscheduling]\n"
+OPEN = with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER
+
+
 def warnings(configuration: Configuration) -> list[str]:
     return [line.split(maxsplit=1)[1] for line in describe(configuration) if line.startswith("warning ")]
 
@@ -114,19 +113,10 @@ def warnings(configuration: Configuration) -> list[str]:
     ("text", "warning"),
     [
         (SECURE, "no [[peer]]: no job here can have a mate"),
-        (
-            SECURE + PEER + "[coscheduling]\nrelease_interval = 0\n",
-            "release_interval is 0: holds are never released, so deadlocks stay",
-        ),
-        (
-            SECURE + PEER + "[coscheduling]\nmax_held_fraction = 0\n",
-            "max_held_fraction is 0: no job can hold, all yield",
-        ),
+        (RULES + "release_interval = 0\n", "release_interval is 0: holds are never released, so deadlocks stay"),
+        (RULES + "max_held_fraction = 0\n", "max_held_fraction is 0: no job can hold, all yield"),
         (PLAIN + PEER, "plaintext: any process on this host can speak as a peer"),
-        (
-            with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER,
-            "http on 0.0.0.0:80: everybody who reaches it can read the metrics",
-        ),
+        (OPEN, "http on 0.0.0.0:80: everybody who reaches it can read the metrics"),
     ],
 )
 def test_what_is_permitted_but_seldom_meant(read: Read, text: str, warning: str) -> None:

@@ -5,41 +5,28 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.protocol import FOREVER, Found, Status
 from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
-from cosched.v1.coscheduling_pb2 import (
-    MATE_LOOKUP_FOUND,
-    MATE_LOOKUP_NO_PAIR,
-    MATE_STATUS_HOLDING,
-    MATE_STATUS_QUEUING,
-    MATE_STATUS_RUNNING,
-    GetMateJobIdRequest,
-    GetMateJobIdResponse,
-    GetMateStatusRequest,
-    GetMateStatusResponse,
-    JobRef,
-    StartJobRequest,
-    TryStartMateRequest,
-)
-from tests.service.on_wire import read_reply, read_request
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.on_wire import read_reply, read_request, refused, refused_field
 
 HERE, PEER = "eureka", "intrepid"
-OURS, THEIRS = JobRef(domain=HERE, job_id="99"), JobRef(domain=PEER, job_id="17")
+OURS, THEIRS = wire.JobRef(domain=HERE, job_id="99"), wire.JobRef(domain=PEER, job_id="17")
 
 
-def get_mate_job_id(**fields) -> GetMateJobIdRequest:
-    return GetMateJobIdRequest(**{"job": THEIRS, "owner": "ann", **fields})
+def get_mate_job_id(**fields) -> wire.GetMateJobIdRequest:
+    return wire.GetMateJobIdRequest(**{"job": THEIRS, "owner": "ann", **fields})
 
 
-def get_mate_status(**fields) -> GetMateStatusRequest:
-    return GetMateStatusRequest(**{"job": OURS, "caller": THEIRS, **fields})
+def get_mate_status(**fields) -> wire.GetMateStatusRequest:
+    return wire.GetMateStatusRequest(**{"job": OURS, "caller": THEIRS, **fields})
 
 
-def try_start_mate(**fields) -> TryStartMateRequest:
-    return TryStartMateRequest(**{"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS, **fields})
+def try_start_mate(**fields) -> wire.TryStartMateRequest:
+    return wire.TryStartMateRequest(**{"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS, **fields})
 
 
-def start_job(**fields) -> StartJobRequest:
+def start_job(**fields) -> wire.StartJobRequest:
     known = {"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS, "hold_generation": 1}
-    return StartJobRequest(**{**known, **fields})
+    return wire.StartJobRequest(**{**known, **fields})
 
 
 CALLS = [get_mate_job_id, get_mate_status, try_start_mate, start_job]
@@ -47,18 +34,8 @@ ABOUT_OURS = CALLS[1:]
 MUTATING = CALLS[2:]
 
 
-def refused_field(message) -> str:
-    with pytest.raises(FieldError) as caught:
-        read_request(message, HERE)
-    assert caught.value.reason in ("INVALID_FIELD", "WRONG_DOMAIN")
-    assert str(caught.value) == f"{caught.value.field}: {caught.value.problem}"
-    return caught.value.field
-
-
 def refused_reply_field(message) -> str:
-    with pytest.raises(FieldError) as caught:
-        read_reply(message, PEER)
-    return caught.value.field
+    return refused(read_reply, message, PEER)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -72,20 +49,15 @@ def test_fewer_runs_than_none(call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_missing_job(call):
-    assert refused_field(call(job=None)) == "job"
-    assert refused_field(call(job=JobRef())) == "job"
-
-
-@pytest.mark.parametrize("call", ABOUT_OURS)
-def test_a_missing_caller(call):
-    assert refused_field(call(caller=None)) == "caller"
+def test_a_missing_job_or_caller(call):
+    assert refused_field(call(job=None)) == refused_field(call(job=wire.JobRef())) == "job"
+    assert call is get_mate_job_id or refused_field(call(caller=None)) == "caller"
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "x" * 65, "inträpid", "a/b", "intrepid\n", "a:b", "٣"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_bad_domain_name(call, name):
-    bad = JobRef(domain=name, job_id="17")
+    bad = wire.JobRef(domain=name, job_id="17")
     assert refused_field(call(job=bad)) == "job.domain"
     if call is not get_mate_job_id:
         assert refused_field(call(caller=bad)) == "caller.domain"
@@ -93,45 +65,41 @@ def test_a_bad_domain_name(call, name):
 
 @pytest.mark.parametrize("name", ["a", "x" * 64, "site-1.cluster_B"])
 def test_a_good_domain_name(name):
-    assert read_request(get_mate_status(caller=JobRef(domain=name, job_id="17")), HERE).peer == name
+    assert read_request(get_mate_status(caller=wire.JobRef(domain=name, job_id="17")), HERE).peer == name
 
 
 @pytest.mark.parametrize("job", ["", "x" * 129, "a\nb", "a\x00", "\u202e17", "\u200b"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_bad_job_id(call, job):
-    assert refused_field(call(job=JobRef(domain=HERE, job_id=job))) == "job.job_id"
+    assert refused_field(call(job=wire.JobRef(domain=HERE, job_id=job))) == "job.job_id"
     if call is not get_mate_job_id:
-        assert refused_field(call(caller=JobRef(domain=PEER, job_id=job))) == "caller.job_id"
+        assert refused_field(call(caller=wire.JobRef(domain=PEER, job_id=job))) == "caller.job_id"
 
 
 @pytest.mark.parametrize("job", ["1", "x" * 128, "ü" * 128, "12[3].pbs server/α", "17_4"])
 def test_a_good_job_id(job):
-    asked = read_request(get_mate_status(caller=JobRef(domain=PEER, job_id=job)), HERE)
+    asked = read_request(get_mate_status(caller=wire.JobRef(domain=PEER, job_id=job)), HERE)
     assert asked.request.caller == job
 
 
 @pytest.mark.parametrize("call", ABOUT_OURS)
 def test_a_job_of_another_domain_is_not_ours(call):
     with pytest.raises(WrongDomainError, match=r"^job\.domain: is not eureka$") as caught:
-        read_request(call(job=JobRef(domain="elsewhere", job_id="99")), HERE)
+        read_request(call(job=wire.JobRef(domain="elsewhere", job_id="99")), HERE)
     assert caught.value.reason == "WRONG_DOMAIN"
 
 
 def test_a_mate_of_another_domain_is_not_ours():
     with pytest.raises(WrongDomainError, match=r"^mate\.domain"):
         read_request(get_mate_job_id(mate=THEIRS), HERE)
-    assert refused_field(get_mate_job_id(mate=JobRef())) == "mate"
-    assert refused_field(get_mate_job_id(mate=JobRef(domain=HERE, job_id="x" * 129))) == "mate.job_id"
+    assert refused_field(get_mate_job_id(mate=wire.JobRef())) == "mate"
+    assert refused_field(get_mate_job_id(mate=wire.JobRef(domain=HERE, job_id="x" * 129))) == "mate.job_id"
 
 
 @pytest.mark.parametrize("request_id", ["", "x" * 257, "a\tb"])
 @pytest.mark.parametrize("call", MUTATING)
 def test_a_bad_request_id(call, request_id):
     assert refused_field(call(request_id=request_id)) == "request_id"
-
-
-@pytest.mark.parametrize("call", MUTATING)
-def test_the_longest_request_id(call):
     assert read_request(call(request_id="x" * 256), HERE).request.request_id == "x" * 256
 
 
@@ -147,12 +115,12 @@ def test_pair_and_owner():
 @pytest.mark.parametrize("generation", [0, -1, MAX_GENERATION + 1])
 def test_a_bad_generation(generation):
     assert refused_field(start_job(hold_generation=generation)) == "hold_generation"
-    holding = GetMateStatusResponse(status=MATE_STATUS_HOLDING, hold_generation=generation)
+    holding = wire.GetMateStatusResponse(status=wire.MATE_STATUS_HOLDING, hold_generation=generation)
     assert refused_reply_field(holding) == "hold_generation"
 
 
 def test_a_generation_without_meaning_is_not_checked():
-    reply = read_reply(GetMateStatusResponse(status=MATE_STATUS_QUEUING, hold_generation=-1), PEER)
+    reply = read_reply(wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING, hold_generation=-1), PEER)
     assert reply.status is Status.QUEUING
 
 
@@ -167,7 +135,8 @@ def test_a_bad_end_of_a_hold(seconds, nanos):
 @pytest.mark.parametrize(("seconds", "nanos"), BAD_TIMES)
 def test_a_bad_start_time(seconds, nanos):
     stamp = Timestamp(seconds=seconds, nanos=nanos)
-    assert refused_reply_field(GetMateStatusResponse(status=MATE_STATUS_RUNNING, started_at=stamp)) == "started_at"
+    runs = wire.GetMateStatusResponse(status=wire.MATE_STATUS_RUNNING, started_at=stamp)
+    assert refused_reply_field(runs) == "started_at"
 
 
 def test_the_last_times():
@@ -182,19 +151,17 @@ def test_holding_not_for_ever_is_nothing():
 
 @pytest.mark.parametrize("value", [0, 99])
 def test_an_answer_that_is_not_known_here(value):
-    assert refused_reply_field(GetMateJobIdResponse(lookup=value)) == "lookup"
-    assert refused_reply_field(GetMateStatusResponse(status=value)) == "status"
+    assert refused_reply_field(wire.GetMateJobIdResponse(lookup=value)) == "lookup"
+    assert refused_reply_field(wire.GetMateStatusResponse(status=value)) == "status"
 
 
-def test_the_mate_belongs_to_found_only():
-    assert refused_reply_field(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND)) == "mate"
-    assert refused_reply_field(GetMateJobIdResponse(lookup=MATE_LOOKUP_NO_PAIR, mate=THEIRS)) == "mate"
-    assert read_reply(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND, mate=THEIRS), PEER) == (Found.MATE, "17", None)
-
-
-def test_the_mate_is_a_job_of_the_domain_that_answers():
+def test_the_mate_belongs_to_found_only_and_is_a_job_of_the_domain_that_answers():
+    assert refused_reply_field(wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_FOUND)) == "mate"
+    assert refused_reply_field(wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, mate=THEIRS)) == "mate"
+    found = wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_FOUND, mate=THEIRS)
+    assert read_reply(found, PEER) == (Found.MATE, "17", None)
     with pytest.raises(WrongDomainError, match=r"^mate\.domain"):
-        read_reply(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND, mate=OURS), PEER)
+        read_reply(wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_FOUND, mate=OURS), PEER)
 
 
 def test_what_was_sent_is_not_repeated():

@@ -2,7 +2,6 @@
 
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -77,7 +76,7 @@ def _table(a, b):
     ],
 )
 def test_a_domain_that_is_not_there_is_followed_by_the_one_that_comes_near(named, said):
-    mates = NamedMates(cast(Any, SimpleNamespace(name="intrepid")), cast(Any, None), Coupled(["eureka", "mira"]))
+    mates = NamedMates(SimpleNamespace(name="intrepid"), None, Coupled(["eureka", "mira"]))
     with pytest.raises(Refusal) as refused:
         mates.mate(named_mate(named))
     assert (refused.value.reason, str(refused.value)) == ("DOMAIN_NOT_FOUND", said)

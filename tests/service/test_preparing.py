@@ -152,9 +152,8 @@ def test_an_identity_that_does_not_end_in_the_domains_name_is_doubted(write):
     assert doubtful_identity("intrepid", INTREPID) is None
     assert doubtful_identity("intrepid", "urn:site:intrepid") is None
     prepared = prepare(read_configuration(write(domain__name="mira")))
-    assert prepared.doubts == (
-        f"the certificate is that of {INTREPID}, which does not end in mira: peers that pin mira's refuse it",
-    )
+    doubt = f"the certificate is that of {INTREPID}, which does not end in mira: peers that pin mira's refuse it"
+    assert prepared.doubts == (doubt,)
 
 
 def test_an_address_that_is_taken_is_found_before_anything_is_opened(write):
@@ -170,9 +169,8 @@ def test_the_command_says_the_same_with_and_without_check(write, tmp_path):
     path = write(manager__slots="8")
     said = []
     for option in ([], ["--check"]):
-        done = subprocess.run(
-            [*COMMAND, "serve", "--config", str(path), *option], capture_output=True, text=True, timeout=PATIENCE
-        )
+        command = [*COMMAND, "serve", "--config", str(path), *option]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2
         said.append(done.stderr.splitlines())
     (_starting, mistake), checked = said

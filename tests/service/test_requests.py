@@ -2,20 +2,17 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.store import JobRecord
-from cosched.service.wire.callers import Caller
 
 
 @pytest.mark.parametrize("begun", ["before", "after"])
 async def test_a_fault_abandons_requests_that_may_never_end_also_those_that_come_later(begun: str) -> None:
     """After a failed synchronisation nothing is ever known to be on disk."""
-    store = SimpleNamespace(reply=lambda *_: None)
-    requests = Requests(cast(Any, SimpleNamespace(store=store, metrics=None)))
+    requests = Requests(SimpleNamespace(store=SimpleNamespace(reply=lambda *_: None), metrics=None))
     begins = asyncio.Event()
 
     async def never_ends() -> JobRecord:
@@ -24,9 +21,7 @@ async def test_a_fault_abandons_requests_that_may_never_end_also_those_that_come
         raise AssertionError
 
     async def ask() -> None:
-        await requests.once(
-            UserRequest(cast(Caller, SimpleNamespace(user="ann")), "SubmitJob", "r"), never_ends, cast(Any, None)
-        )
+        await requests.once(UserRequest(SimpleNamespace(user="ann"), "SubmitJob", "r"), never_ends, None)
 
     if begun == "after":
         requests.abandon()

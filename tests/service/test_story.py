@@ -12,6 +12,8 @@ from cosched.service.domain import story
 from cosched.service.domain.story import Noted
 from cosched.words.reasons import WHY
 
+QUEUES, GROUP = {"why": "MateQueuing", "yields": 1}, {"group": "g"}
+
 
 def told(what: str, **detail: object) -> str:
     return story.text(what, detail, lambda instant: f"t{instant}")
@@ -24,17 +26,13 @@ def told(what: str, **detail: object) -> str:
         ("submitted; its mate: the job of pair p on b", "submitted", {"peer": "b", "pair": "p"}),
         ("submitted; its mate: b:7", "submitted", {"peer": "b", "mate": "7"}),
         ("is ready on 4 nodes", "is ready", {"nodes": 4}),
-        (
-            "holds 4 nodes until t9 at most: its mate waits in the queue",
-            "holds",
-            {"why": "MateQueuing", "until": 9, "nodes": 4},
-        ),
+        ("holds 4 nodes until t9 at most: its mate waits in the queue", "holds", {**QUEUES, "until": 9, "nodes": 4}),
         (
             "holds 4 nodes until its mate can start: its mate is not submitted yet",
             "holds",
             {"why": "MateUnsubmitted", "until": FOREVER, "nodes": 4},
         ),
-        ("yields: its mate waits in the queue", "yields", {"why": "MateQueuing", "yields": 1}),
+        ("yields: its mate waits in the queue", "yields", QUEUES),
         (
             "yields (yield 8): its mate waits in the queue; it would have held, but too many nodes are held already",
             "yields",
@@ -78,22 +76,14 @@ def told(what: str, **detail: object) -> str:
             "holds",
             {"group": "g", "why": "MateUnsubmitted", "until": FOREVER, "nodes": 4, "peer": "b"},
         ),
-        (
-            "yields: another member of its group waits in the queue",
-            "yields",
-            {"group": "g", "why": "MateQueuing", "yields": 1, "peer": ""},
-        ),
+        ("yields: another member of its group waits in the queue", "yields", {**GROUP, **QUEUES, "peer": ""}),
         (
             "yields: group g: b takes no members of groups: leave it out, or pair the job",
             "yields",
             {"group": "g", "why": "MateUnknown", "yields": 1, "peer": "b", "problem": "no_groups"},
         ),
-        ("unlinked from group g", "is unlinked", {"group": "g"}),
-        (
-            "waits no longer for members that nobody has submitted",
-            "waits no longer for an unsubmitted mate",
-            {"group": "g"},
-        ),
+        ("unlinked from group g", "is unlinked", GROUP),
+        ("waits no longer for members that nobody has submitted", "waits no longer for an unsubmitted mate", GROUP),
     ],
 )
 def test_an_event_in_words(line, what, detail):

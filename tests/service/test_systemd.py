@@ -45,9 +45,7 @@ def test_without_a_service_manager_nothing_happens(value: str | None, monkeypatc
         ("0", None, None), ("soon", None, None), ("30000000", "me", None),
     ],
 )  # fmt: skip
-def test_the_watchdog_wants_a_notice_twice_in_its_time(
-    microseconds: str | None, process: str | None, interval: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_watchdog_wants_a_notice_twice_in_its_time(microseconds, process, interval, monkeypatch):
     for name, value in (("WATCHDOG_USEC", microseconds), ("WATCHDOG_PID", process)):
         monkeypatch.delenv(name, raising=False)
         if value is not None:

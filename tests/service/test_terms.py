@@ -39,9 +39,8 @@ def test_what_cannot_be_is_refused_by_the_name_of_its_field(wrong, field, why):
 
 
 def test_terms_need_others():
-    request = domain_pb2.SubmitJobRequest(
-        request_id="1", script=b"#!/bin/sh\n", terms=job_pb2.Terms(fail_together=True)
-    )
+    terms = job_pb2.Terms(fail_together=True)
+    request = domain_pb2.SubmitJobRequest(request_id="1", script=b"#!/bin/sh\n", terms=terms)
     with pytest.raises(FieldError, match="terms: has no effect without a mate or a group"):
         read_submission(request)
     request.in_place_of.job_id = "17"

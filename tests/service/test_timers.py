@@ -34,13 +34,13 @@ class Place:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     here = Place()
+    here.timers.start()
     yield here
     here.timers.stop()
     await asyncio.sleep(0)
 
 
 async def test_timers_fire_in_their_order_and_not_before_their_instant(place: Place) -> None:
-    place.timers.start()
     now = place.clock.now()
     late: list[bool] = []
     for at in (now + 3600, now):
@@ -55,7 +55,8 @@ async def test_timers_fire_in_their_order_and_not_before_their_instant(place: Pl
     assert late == [True, True]
 
 
-async def test_a_timer_set_before_the_start_that_is_long_past_still_fires_and_once(place: Place) -> None:
+async def test_a_timer_set_before_the_start_that_is_long_past_still_fires_and_once() -> None:
+    place = Place()
     place.timers.set("old", place.clock.now() - 86400, place.note("old"))
     place.timers.start()
     assert place.fired == []  # never from inside the call
@@ -63,17 +64,16 @@ async def test_a_timer_set_before_the_start_that_is_long_past_still_fires_and_on
     place.timers.set("next", 0, place.note("next"))
     await until(lambda: "next" in place.fired)
     assert place.fired == ["old", "next"]
+    place.timers.stop()
 
 
 async def test_a_timer_fires_late_after_the_loop_was_blocked(place: Place) -> None:
-    place.timers.start()
     place.timers.set("blocked", place.clock.now() + 1, place.note("blocked"))
     time.sleep(1.05)
     await until(lambda: place.fired == ["blocked"])
 
 
 async def test_the_last_of_a_key_replaces_those_before(place: Place) -> None:
-    place.timers.start()
     place.timers.set("job", 0, place.note("first"))
     place.timers.set("job", place.clock.now() + 3600, place.note("second"))
     place.timers.set("job", 0, place.note("third"))
@@ -83,7 +83,6 @@ async def test_the_last_of_a_key_replaces_those_before(place: Place) -> None:
 
 
 async def test_a_timer_that_is_set_again_does_not_fire_even_if_it_was_due(place: Place) -> None:
-    place.timers.start()
     place.timers.set("sets", 0, lambda: place.timers.set("due too", FOREVER, place.note("never")))
     place.timers.set("due too", 0, place.note("due too"))
     place.timers.set("end", 0, place.note("end"))
@@ -92,7 +91,6 @@ async def test_a_timer_that_is_set_again_does_not_fire_even_if_it_was_due(place:
 
 
 async def test_a_timer_may_set_itself_again_at_once(place: Place) -> None:
-    place.timers.start()
 
     def again() -> None:
         place.fired.append("again")
@@ -104,7 +102,6 @@ async def test_a_timer_may_set_itself_again_at_once(place: Place) -> None:
 
 
 async def test_one_that_fails_is_logged_and_stops_no_other(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    place.timers.start()
     place.timers.set("bad", 0, lambda: 1 // 0)
     place.timers.every("bad too", 0.02, lambda: 1 // 0)
     place.timers.every("good", 0.02, place.note("good"))
@@ -114,7 +111,6 @@ async def test_one_that_fails_is_logged_and_stops_no_other(place: Place, caplog:
 
 
 async def test_periodic_work_goes_on_and_missed_times_are_made_up_for_by_one(place: Place) -> None:
-    place.timers.start()
     place.timers.every("tick", 0.05, place.note("tick"))
     await until(lambda: len(place.fired) >= 3)
     place.ahead += 3600
@@ -129,14 +125,12 @@ async def test_periodic_work_goes_on_and_missed_times_are_made_up_for_by_one(pla
 
 
 async def test_an_instant_beyond_all_calendars_can_be_waited_for(place: Place) -> None:
-    place.timers.start()
     place.timers.set("never", FOREVER, place.note("never"))
     place.timers.set("end", 0, place.note("end"))
     await until(lambda: place.fired == ["end"])
 
 
 async def test_nothing_fires_after_stop(place: Place) -> None:
-    place.timers.start()
     place.timers.set("due", 0, place.note("due"))
     place.timers.every("tick", 0.01, place.note("tick"))
     place.timers.stop()
@@ -168,10 +162,7 @@ def set_wall(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
-async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(
-    place: Place, set_wall: Callable[[float], None], step: float
-) -> None:
-    place.timers.start()
+async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(set_wall, place, step):
     near, far = place.clock.now() + 1, place.clock.now() + 600
     place.timers.set("near", near, lambda: place.fired.append("near" if place.clock.now() >= near else "early"))
     place.timers.set("far", far, place.note("far"))
@@ -183,10 +174,7 @@ async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(
 
 
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
-async def test_a_step_is_followed_without_being_told(
-    place: Place, set_wall: Callable[[float], None], step: float
-) -> None:
-    place.timers.start()
+async def test_a_step_is_followed_without_being_told(set_wall: Callable[[float], None], place: Place, step: float):
     place.timers.set("near", place.clock.now() + 1, place.note("near"))
     place.timers.every("tick", 0.2, place.note("tick"))
     set_wall(step)
@@ -195,7 +183,6 @@ async def test_a_step_is_followed_without_being_told(
 
 @pytest.mark.parametrize("timers", soaked([1000, 10_000], 1))
 async def test_thousands_of_timers(place: Place, timers: int) -> None:
-    place.timers.start()
     now = place.clock.now()
     for number in range(timers):
         place.timers.set(f"job {number}", now + 3600 + number * 7919 % 10_007, place.note("far"))

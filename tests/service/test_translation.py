@@ -29,12 +29,11 @@ from cosched.core.protocol import (
     TellMember,
     TryStartMate,
 )
-from cosched.service.wire.fields import FieldError
 from cosched.service.wire.message_parts import ENDED_BY, FOUND, STATUS
 from cosched.service.wire.translation import CALLS, read_clock, write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
-from tests.service.on_wire import read_reply, read_request, write_reply, write_request
+from tests.service.on_wire import read_reply, read_request, refused, refused_field, write_reply, write_request
 
 ANSWERS = {
     MateJobId: GetMateJobId, MateStatus: GetMateStatus, MateTried: TryStartMate, MateStarted: StartJob,
@@ -94,21 +93,13 @@ def test_the_first_question_as_a_generic_client_writes_it():
 
 
 def test_jobs_are_named_with_their_domains():
-    request = GetMateJobId("17", "climate", "99", "ann")
-    assert as_dict(write_request(request, here="intrepid", peer="eureka")) == {
-        "job": {"domain": "intrepid", "job_id": "17"},
-        "pair": "climate",
-        "mate": {"domain": "eureka", "job_id": "99"},
-        "owner": "ann",
-    }
-    assert as_dict(write_request(GetMateStatus("99", "17"), here="intrepid", peer="eureka")) == {
-        "job": {"domain": "eureka", "job_id": "99"},
-        "caller": {"domain": "intrepid", "job_id": "17"},
-    }
-    assert as_dict(write_reply(GetMateJobId, MateJobId(Found.MATE, "99"), "eureka")) == {
-        "lookup": "MATE_LOOKUP_FOUND",
-        "mate": {"domain": "eureka", "job_id": "99"},
-    }
+    ours, theirs = {"domain": "intrepid", "job_id": "17"}, {"domain": "eureka", "job_id": "99"}
+    asked = as_dict(write_request(GetMateJobId("17", "climate", "99", "ann"), here="intrepid", peer="eureka"))
+    assert asked == {"job": ours, "pair": "climate", "mate": theirs, "owner": "ann"}
+    asked = as_dict(write_request(GetMateStatus("99", "17"), here="intrepid", peer="eureka"))
+    assert asked == {"job": theirs, "caller": ours}
+    told = as_dict(write_reply(GetMateJobId, MateJobId(Found.MATE, "99"), "eureka"))
+    assert told == {"lookup": "MATE_LOOKUP_FOUND", "mate": theirs}
 
 
 def test_who_ends_with_its_mate_says_so_and_names_nobody_else():
@@ -116,22 +107,14 @@ def test_who_ends_with_its_mate_says_so_and_names_nobody_else():
     message = write_request(GetMateJobId("17", "climate", None, "ann", **bond), here="intrepid", peer="eureka")
     assert read_request(carried(message), "eureka").request == GetMateJobId("17", "climate", None, "ann", **bond)
     message.ends_with[0] = "mira"
-    with pytest.raises(FieldError, match="ends_with"):
-        read_request(message, "eureka")
-
-
-def test_start_job_carries_the_generation():
-    message = write_request(StartJob("intrepid/17/2", "99", "17", 3), here="intrepid", peer="eureka")
-    assert (message.request_id, message.hold_generation) == ("intrepid/17/2", 3)
+    assert refused_field(message) == "ends_with"
 
 
 @pytest.mark.parametrize("runs", [None, 0, 3])
 def test_how_many_runs_of_the_mate_are_known(runs):
     """A call of an older domain, or of another implementation, does not say it."""
-    for order in (
-        TryStartMate("intrepid/17/1", "99", "17", 0, runs=runs),
-        StartJob("intrepid/17/1", "99", "17", 3, runs=runs),
-    ):
+    ids = "intrepid/17/1", "99", "17"
+    for order in (TryStartMate(*ids, 0, runs=runs), StartJob(*ids, 3, runs=runs)):
         message = write_request(order, here="intrepid", peer="eureka")
         assert message.HasField("runs") is (runs is not None)
         assert read_request(carried(message), "eureka").request == order
@@ -157,10 +140,8 @@ def test_a_fraction_of_a_second_is_cut_off():
 
 
 def test_a_start_at_the_epoch_is_a_start():
-    assert (
-        read_reply(carried(write_reply(GetMateStatus, MateStatus(Status.ENDED, 0, 0), "eureka")), "eureka").started_at
-        == 0
-    )
+    message = carried(write_reply(GetMateStatus, MateStatus(Status.ENDED, 0, 0), "eureka"))
+    assert read_reply(message, "eureka").started_at == 0
 
 
 def test_cannot_start_now_is_an_answer():
@@ -169,19 +150,11 @@ def test_cannot_start_now_is_an_answer():
     assert read_reply(message, "eureka") == MateTried(False)
 
 
-def test_fields_to_come_are_ignored():
-    later = b"\x5a\x02\x0a\x00"  # field 11, group
-    message = write_request(TryStartMate("intrepid/17/1", "99", "17", 0), here="intrepid", peer="eureka")
-    assert read_request(type(message).FromString(message.SerializeToString() + later), "eureka").request.job == "99"
-
-
 def test_an_instant_of_start_has_its_fraction():
     request = StartJob("intrepid/17/2", "99", "17", 3, 1_800_000_000.25)
     assert as_dict(write_request(request, here="intrepid", peer="eureka"))["start_at"] == "2027-01-15T08:00:00.250Z"
-    assert as_dict(write_reply(StartJob, MateStarted(True, 0.5), "eureka")) == {
-        "started": True,
-        "start_at": "1970-01-01T00:00:00.500Z",
-    }
+    told = as_dict(write_reply(StartJob, MateStarted(True, 0.5), "eureka"))
+    assert told == {"started": True, "start_at": "1970-01-01T00:00:00.500Z"}
 
 
 @pytest.mark.parametrize(("seconds", "nanos"), [(-1, 0), (253402300800, 0), (1, -1), (1, 10**9)])
@@ -189,14 +162,11 @@ def test_an_instant_of_start_that_is_none_is_refused(seconds, nanos):
     for order in (TryStartMate("intrepid/17/1", "99", "17", 0), StartJob("intrepid/17/1", "99", "17", 1)):
         message = write_request(order, here="intrepid", peer="eureka")
         message.start_at.seconds, message.start_at.nanos = seconds, nanos
-        with pytest.raises(FieldError) as caught:
-            read_request(message, here="eureka")
-        assert (caught.value.field, caught.value.reason) == ("start_at", "INVALID_FIELD")
+        assert refused_field(message) == "start_at"
     for call, reply in ((TryStartMate, MateTried(True)), (StartJob, MateStarted(True))):
         message = write_reply(call, reply, "eureka")
         message.start_at.seconds, message.start_at.nanos = seconds, nanos
-        with pytest.raises(FieldError, match="start_at"):
-            read_reply(message, "eureka")
+        assert refused(read_reply, message, "eureka") == "start_at"
 
 
 @given(received=messages.instants, sent=messages.instants)
