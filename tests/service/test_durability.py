@@ -4,7 +4,6 @@ import asyncio
 import errno
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -33,12 +32,6 @@ class Disk:
         self.rounds += 1
         if self.fails:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "x.db", "a")) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -130,15 +123,13 @@ async def test_a_failed_round_is_told_once_and_never_tried_again(store: Store, d
     assert (domain.left, disk.rounds) == ([], 1)
     (error,) = domain.failed
     assert isinstance(error, StoreError)
-    assert str(error).endswith("x.db-wal: Input/output error")
+    assert str(error).endswith("a.db-wal: Input/output error")
 
 
 # The store
 
 
-def test_a_database_that_was_left_open_is_written_to_disk_again_before_it_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_was_left_open_is_written_to_disk_again_before_it_is_used(tmp_path, monkeypatch):
     """The pages of its log may count as written though they never were: the last service may have died of that."""
     with closing(Store.open(tmp_path / "x.db", "a")) as left, left.transaction():
         left.set_meta("number", "1")
@@ -157,10 +148,8 @@ def test_a_database_that_was_left_open_is_written_to_disk_again_before_it_is_use
 
 
 @pytest.mark.parametrize("ending", ["", "-wal"])
-def test_a_database_whose_file_is_moved_takes_nothing_until_it_is_back(
-    store: Store, tmp_path: Path, ending: str
-) -> None:
-    path = tmp_path / f"x.db{ending}"
+def test_a_database_whose_file_is_moved_takes_nothing_until_it_is_back(store: Store, tmp_path: Path, ending: str):
+    path = tmp_path / f"a.db{ending}"
     path.rename(tmp_path / "elsewhere")
     for content in (None, b""):
         if content is not None:

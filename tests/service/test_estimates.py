@@ -5,7 +5,6 @@ import pytest
 from cosched.client.explanations import Estimate, how_good
 from cosched.conformance.instructions import instructions
 from cosched.service.planning.estimates import KEEP, LEADS, NEAREST, OWN, TOGETHER, Estimates, cut
-from cosched.service.store import Store
 from cosched.v1 import explain_pb2
 
 NOW = 10_000_000
@@ -13,10 +12,8 @@ HOUR = 3600
 
 
 @pytest.fixture
-def store(tmp_path):
-    store = Store.open(tmp_path / "state.db", "a")
-    yield store
-    store.close()
+def estimates(store):
+    return Estimates(store)
 
 
 def told(estimates, kind=OWN, ahead=HOUR):
@@ -32,8 +29,7 @@ def settled(estimates, lates, kind=OWN, ahead=HOUR):
         estimates.settle(str(job), kind, NOW + ahead + late)
 
 
-def test_a_start_costs_the_same_however_many_are_expected(store):
-    estimates = Estimates(store)
+def test_a_start_costs_the_same_however_many_are_expected(estimates):
     costs = []
     for first in (1, 1000):
         for job in range(first, first + 100):
@@ -48,23 +44,20 @@ def test_a_start_costs_the_same_however_many_are_expected(store):
     assert costs[1] <= 1.1 * costs[0]
 
 
-def test_eight_of_ten(store):
+def test_eight_of_ten(estimates):
     """Without the one that was most early, and the one that was most late."""
-    estimates = Estimates(store)
     settled(estimates, [-7200, -180, 0, 0, 60, 120, 300, 600, 1500, 90_000])
     assert told(estimates) == (-180, 1500, 8, 10)
 
 
-def test_few_are_none(store):
-    estimates = Estimates(store)
+def test_few_are_none(estimates):
     settled(estimates, [0] * 4)
     assert told(estimates) is None
     settled(estimates, [5] * 5)
     assert told(estimates) == (0, 5, 9, 9)
 
 
-def test_kinds_and_distances_are_apart(store):
-    estimates = Estimates(store)
+def test_kinds_and_distances_are_apart(estimates):
     settled(estimates, [1] * 5)
     settled(estimates, [2] * 5, TOGETHER)
     settled(estimates, [3] * 5, ahead=LEADS[0])
@@ -72,9 +65,8 @@ def test_kinds_and_distances_are_apart(store):
     assert told(estimates, ahead=LEADS[-1] + 1) is None
 
 
-def test_a_miss_is_a_share_of_the_time_ahead(store):
+def test_a_miss_is_a_share_of_the_time_ahead(estimates):
     """Starts expected in 20 hours came after 2: a start expected in 9 hours is not told to have been yesterday."""
-    estimates = Estimates(store)
     settled(estimates, [-18 * HOUR] * 5, ahead=20 * HOUR)
     estimate = explain_pb2.Estimate(source=explain_pb2.ESTIMATE_SOURCE_PLAN)
     estimate.at.seconds, estimate.made_at.seconds = NOW + 9 * HOUR, NOW
@@ -87,8 +79,7 @@ def test_a_miss_is_a_share_of_the_time_ahead(store):
     assert (estimate.at.seconds, estimate.accuracy.earliest.seconds) == (NOW + 10 * HOUR, 0)
 
 
-def test_a_start_at_once_has_no_share(store):
-    estimates = Estimates(store)
+def test_a_start_at_once_has_no_share(estimates):
     settled(estimates, [50] * 5, ahead=NEAREST - 1)
     settled(estimates, [60] * 4, ahead=NEAREST)
     assert told(estimates, ahead=NEAREST) is None
@@ -97,8 +88,7 @@ def test_a_start_at_once_has_no_share(store):
     assert told(estimates, ahead=NEAREST - 1) is None
 
 
-def test_the_first_estimate_counts(store):
-    estimates = Estimates(store)
+def test_the_first_estimate_counts(estimates):
     for job in "12345":
         estimates.note(job, OWN, NOW, NOW + HOUR)
         estimates.note(job, OWN, NOW + 60, NOW + HOUR + 99)
@@ -106,8 +96,7 @@ def test_the_first_estimate_counts(store):
     assert told(estimates)[:2] == (0, 0)
 
 
-def test_all_outlive_a_restart(store):
-    estimates = Estimates(store)
+def test_all_outlive_a_restart(estimates, store):
     settled(estimates, range(10))
     for job, kind in (("11", OWN), ("12", OWN), ("12", TOGETHER)):
         estimates.note(job, kind, NOW, NOW + HOUR)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from cosched.core.job import JobState
 from cosched.core.protocol import named_mate
 from cosched.service.api.reads import Reads
-from cosched.service.store import JobScript, Reader, Sample, Store, StoreError
+from cosched.service.store import Reader, Sample, Store, StoreError
 from cosched.service.store import reading as store_reading
 from cosched.service.store.records import EventRecord, JobRecord
 from tests.service.store_examples import DOMAIN, add, event, job
@@ -23,13 +23,9 @@ RANGE = 500
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A history in which few events are of the kind RARE, and few jobs have mates."""
-    store = Store.open(tmp_path_factory.mktemp("history") / "a.db", DOMAIN)
-    with store.transaction():
-        for number in range(1, JOBS + 1):
-            store.add_job(_job(number), JobScript(b"#!/bin/sh\n", (), "/", {}))
-        store.add_events(_events())
-    yield store
-    store.close()
+    with closing(Store.open(tmp_path_factory.mktemp("history") / "a.db", DOMAIN)) as store:
+        add(store, map(_job, range(1, JOBS + 1)), _events())
+        yield store
 
 
 def _job(number: int) -> JobRecord:
@@ -63,9 +59,8 @@ def counted(reader: Reader) -> Iterator[list[int]]:
 @pytest.fixture
 def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
     monkeypatch.setattr(store_reading, "RANGE", RANGE)
-    reader = store.reader()
-    yield reader
-    reader.close()
+    with closing(store.reader()) as reader:
+        yield reader
 
 
 def all_events(reader: Reader, jobs: list[int], kinds: list[int], limit: int) -> list[int]:
@@ -104,27 +99,21 @@ def test_the_last_events_are_read_by_statements_that_look_at_few_rows(store, rea
 def test_the_stories_of_a_few_jobs(store, reader):
     with counted(reader) as steps:
         found = reader.stories([17, 3000], [1, 2], 3)
-    every = store.events(0, [17, 3000], [1, 2], -1)
-    assert found == every[-3:]
+    assert found == store.events(0, [17, 3000], [1, 2], -1)[-3:]
     assert max(steps) < RANGE * STEPS_OF_A_ROW
 
 
 def test_samples_are_kept_as_long_as_the_history(tmp_path: Path):
-    store = Store.open(tmp_path / "a.db", DOMAIN)
     samples = [Sample(at, at, 2, 3, 4, 5, 6) for at in (100, 200, 300)]
-    for sample in samples:
-        with store.transaction():
-            store.add_sample(sample, sample.at - 150)
-    reader = store.reader()
-    assert reader.samples(0) == samples[1:]
-    assert reader.samples(250) == samples[2:]
-    reader.close()
-    store.close()
+    with closing(Store.open(tmp_path / "a.db", DOMAIN)) as store, closing(store.reader()) as reader:
+        for sample in samples:
+            with store.transaction():
+                store.add_sample(sample, sample.at - 150)
+        assert [reader.samples(since) for since in (0, 250)] == [samples[1:], samples[2:]]
 
 
 def test_jobs_with_mates_that_have_ended(reader):
-    found = [record.id for record in reader.ended_since(2000, 2)]
-    assert found == [4501, 3001]
+    assert [record.id for record in reader.ended_since(2000, 2)] == [4501, 3001]
 
 
 EVERY = (None, None, False)
@@ -148,31 +137,25 @@ def test_jobs_are_read_whole_by_statements_that_look_at_few_rows(store, reader, 
 
 def test_gaps_in_the_numbers_are_not_walked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(store_reading, "RANGE", RANGE)
-    store = Store.open(tmp_path / "a.db", DOMAIN)
     far = 10**12
-    add(store, [job(1), job(far)], [event(1, 1), event(far, far)])
-    reader = store.reader()
-    with counted(reader) as steps:
-        assert all_events(reader, [], [], 10) == [1, far]
-        assert reader.jobs(*EVERY, 0, 10) == ([job(1)], RANGE)
-        assert reader.jobs(*EVERY, RANGE, 10) == ([job(far)], far)
-        assert reader.jobs(*EVERY, far, 10) == ([], None)
+    with closing(Store.open(tmp_path / "a.db", DOMAIN)) as store, closing(store.reader()) as reader:
+        add(store, [job(1), job(far)], [event(1, 1), event(far, far)])
+        with counted(reader) as steps:
+            assert all_events(reader, [], [], 10) == [1, far]
+            assert reader.jobs(*EVERY, 0, 10) == ([job(1)], RANGE)
+            assert reader.jobs(*EVERY, RANGE, 10) == ([job(far)], far)
+            assert reader.jobs(*EVERY, far, 10) == ([], None)
     assert len(steps) < 30
-    reader.close()
-    store.close()
 
 
 def test_a_reader_sees_what_is_on_record_and_can_write_nothing(tmp_path: Path):
-    store = Store.open(tmp_path / "a.db", DOMAIN)
-    reader = store.reader()
-    with store.transaction():
-        store.add_events([event(1)])
-        assert reader.last_sequence() == 0
-    assert reader.last_sequence() == 1
-    with pytest.raises(StoreError, match="readonly"):
-        reader._execute("DELETE FROM events")
-    reader.close()
-    store.close()
+    with closing(Store.open(tmp_path / "a.db", DOMAIN)) as store, closing(store.reader()) as reader:
+        with store.transaction():
+            store.add_events([event(1)])
+            assert reader.last_sequence() == 0
+        assert reader.last_sequence() == 1
+        with pytest.raises(StoreError, match="readonly"):
+            reader._execute("DELETE FROM events")
 
 
 # Turns

@@ -13,11 +13,6 @@ S = JobState
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "intrepid.db"
-
-
-@pytest.fixture
 def store(path):
     store = Store.open(path, DOMAIN)
     yield store
@@ -29,25 +24,10 @@ def ids(jobs):
 
 
 def full_job(id=7):
-    return job(
-        id,
-        S.FAILED,
-        reason="MateQueuing",
-        user_hold=True,
-        ready_at=11,
-        started_at=12,
-        ended_at=13,
-        exit_code=137,
-        end_text="over its time limit",
-        named=named_mate("eureka", "π run", "17.eureka"),
-        lookup=1,
-        mate_status=4,
-        heard_at=14,
-        gap_s=3,
-        holds=1,
-        held_until=1 << 62,
-        scheduled={"guard": 7},
-    )
+    ran = {"ready_at": 11, "started_at": 12, "ended_at": 13, "exit_code": 137, "end_text": "over its time limit"}
+    mate = {"named": named_mate("eureka", "π run", "17.eureka"), "lookup": 1, "mate_status": 4, "heard_at": 14}
+    held = {"reason": "MateQueuing", "holds": 1, "held_until": 1 << 62, "gap_s": 3}
+    return job(id, S.FAILED, **ran, **mate, **held, user_hold=True, scheduled={"guard": 7})
 
 
 @pytest.mark.parametrize("record", [full_job(), job(7), job(7, uid=None, scheduled={"share": [4, 100]})])
@@ -86,13 +66,10 @@ def test_an_id_is_added_once(store):
     assert store.job(1) == job(1)
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        JobScript(b"", (), "", {}),
-        JobScript(bytes(range(256)) * 4000, ("\n", "ü", "\udcff"), "/tmp/ä b", {"A": "", "B": "x=y\n\udc80"}),
-    ],
-)
+ODD = JobScript(bytes(range(256)) * 4000, ("\n", "ü", "\udcff"), "/tmp/ä b", {"A": "", "B": "x=y\n\udc80"})
+
+
+@pytest.mark.parametrize("script", [JobScript(b"", (), "", {}), ODD])
 def test_a_script_is_found_as_it_was_added(store, script):
     with store.transaction():
         store.add_job(job(1), script)

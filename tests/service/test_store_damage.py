@@ -104,22 +104,13 @@ KINDS = ["bit", "empty", "overwritten", "cut"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", seeds(6, 200))
-def test_any_damage_of_a_closed_database_shows(closed, copy, kind, seed):
-    path = copy(closed)
-    whole = opened(path)
-    path = copy(closed)
-    damage(path, random.Random(seed), kind)
+@pytest.mark.parametrize(("of", "file"), [("closed", "x.db"), ("killed", "x.db-wal")])
+def test_any_damage_of_a_closed_database_or_of_a_log_shows(request, copy, of, file, kind, seed):
+    folder = request.getfixturevalue(of)
+    whole = opened(copy(folder))
+    path = copy(folder)
+    damage(path.with_name(file), random.Random(seed), kind)
     assert opened(path) in (None, whole)  # the latter: of what nobody reads, the number of changes
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", seeds(6, 200))
-def test_no_transaction_is_lost_with_a_damaged_log(killed, copy, kind, seed):
-    path = copy(killed)
-    whole = opened(path)
-    path = copy(killed)
-    damage(path.with_name("x.db-wal"), random.Random(seed), kind)
-    assert opened(path) in (None, whole)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -179,8 +170,7 @@ def test_what_another_program_changes_in_order_is_no_damage(closed, copy):
 def test_damaged_sums_are_no_reason_to_open_a_damaged_database(closed, copy):
     path = copy(closed)
     path.with_name("x.db.sums").write_text("")
-    data = path.read_bytes()
-    path.write_bytes(data[: -20 * PAGE] + bytes(20 * PAGE))
+    path.write_bytes(path.read_bytes()[: -20 * PAGE] + bytes(20 * PAGE))
     assert opened(path) is None
 
 

@@ -142,8 +142,7 @@ def test_a_log_that_fills_the_disk_makes_room(small_disk):
                 continue
             with store.transaction():
                 store.set_meta("number", str(number))
-        log = small_disk / "x.db-wal"
-        assert log.stat().st_size < KILOBYTES * 1024 < 1000 * 4096
+        assert (small_disk / "x.db-wal").stat().st_size < KILOBYTES * 1024 < 1000 * 4096
     with closing(Store.open(small_disk / "x.db", DOMAIN)) as store:
         assert store.meta("number") == "999"
 

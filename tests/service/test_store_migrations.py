@@ -27,11 +27,6 @@ KEPT = Path(__file__).with_name("jobs_of_0023.json")  # rows, and what a service
 STOPPED: Any = SimpleNamespace(now=lambda: 2600, to_wall=int, from_wall=int)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "intrepid.db"
-
-
 def earlier(path, jobs):
     """Make a database as the last versions before 0.1.0 did, with these rows of jobs."""
     plain = {"reason": "", "user_hold": 0, "end_text": "", "lookup": 0, "mate_status": 0}

@@ -29,13 +29,8 @@ json_values = st.recursive(st.none() | st.booleans() | st.integers() | texts, la
 memories = st.dictionaries(texts, json_values, max_size=3)
 peers = st.sampled_from(["eureka", "other"])
 names = st.sampled_from(["1", "2"])  # of pairs, mates, users, requests
-scripts = st.builds(
-    JobScript,
-    st.binary(max_size=50),
-    st.lists(texts, max_size=2).map(tuple),
-    texts,
-    st.dictionaries(texts, texts, max_size=2),
-)
+arguments, environments = st.lists(texts, max_size=2).map(tuple), st.dictionaries(texts, texts, max_size=2)
+scripts = st.builds(JobScript, st.binary(max_size=50), arguments, texts, environments)
 
 
 @st.composite
@@ -43,36 +38,16 @@ def jobs(draw, id):
     """Any job of that id; it has an end if its state is final."""
     state = draw(st.sampled_from(JobState))
     mates = st.builds(named_mate, peers, st.none() | names, st.none() | names)
-    owner, said = draw(names), draw(numbers)
-    job = draw(
-        values(
-            PairedJob,
-            id=str(id),
-            owner=owner,
-            state=state,
-            started_at=draw(st.none() | numbers),
-            group=None,
-            untold={},
-            news={},
-        )
-    )
+    owner = draw(names)
+    started_at, nothing = draw(st.none() | numbers), {"group": None, "untold": {}, "news": {}}
+    job = draw(values(PairedJob, id=str(id), owner=owner, state=state, started_at=started_at, **nothing))
     group = job.group = Membership.named(DOMAIN, draw(st.just(NO_MATE) | mates))
     if group is not None:
         group.ids = NOTHING
-    return JobRecord(
-        id=id,
-        name=draw(texts),
-        owner=owner,
-        uid=draw(st.none() | numbers),
-        nodes=draw(numbers),
-        time_limit=said,
-        submitted_at=draw(instants),
-        job=job,
-        user_hold=draw(st.booleans()),
-        ended_at=draw(instants) if state.final else None,
-        end_text=draw(texts),
-        scheduled=draw(memories),
-    )
+    asked = draw(st.none() | numbers), draw(numbers), draw(numbers), draw(instants)  # uid, nodes, limit, submitted at
+    ended_at = draw(instants) if state.final else None
+    known = {"user_hold": draw(st.booleans()), "end_text": draw(texts), "scheduled": draw(memories)}
+    return JobRecord(id, draw(texts), owner, *asked, job, ended_at=ended_at, **known)
 
 
 @dataclass
@@ -234,11 +209,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(peer=peers, owner=names, pair=st.none() | names, mate=names)
     def find_ended_mate(self, peer, owner, pair, mate):
-        theirs = [
-            job for job in self.model.jobs.values() if job.state.final and job.owner == owner and peer in job.mates
-        ]
-        ended = [job for job in theirs if (job.mates[peer] == mate if pair is None else job.group_name == pair)]
-        last = max(ended, key=lambda job: (job.ended_at, job.id), default=None)
+        theirs = [job for job in self.model.jobs.values() if job.owner == owner and peer in job.mates]
+        named = [job for job in theirs if (job.mates[peer] == mate if pair is None else job.group_name == pair)]
+        last = max(filter(lambda job: job.state.final, named), key=lambda job: (job.ended_at, job.id), default=None)
         assert self.store.ended_mate(peer, owner, pair, mate) == last
 
     @invariant()

@@ -17,11 +17,6 @@ from tests.service.store_examples import DOMAIN, add, event, execute, job, make
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "intrepid.db"
-
-
-@pytest.fixture
 def refused(path):
     """Open the database at `path`, of which nothing may change; the reason why it is refused."""
 
@@ -71,17 +66,17 @@ def damage(path):
 def test_the_files_are_for_the_service_alone(path):
     mask = os.umask(0)
     try:
-        store = Store.open(path, DOMAIN)
-        add(store, [job(1)])
+        with closing(Store.open(path, DOMAIN)) as store:
+            add(store, [job(1)])
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     finally:
         os.umask(mask)
-    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
-    store.close()
     assert modes == dict.fromkeys(["intrepid.db", "intrepid.db-wal", "intrepid.db-shm", "intrepid.db.lock"], 0o600)
 
 
 def test_closing_leaves_one_file_with_its_lock_and_its_sums(path):
-    make(path)
+    with closing(Store.open(path, DOMAIN)) as store:
+        store.close()  # twice does no harm
     assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock", "intrepid.db.sums"]
 
 
@@ -89,12 +84,6 @@ def test_a_service_does_not_import_what_it_has_no_use_for(tmp_path):
     (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')")
     code = "import cosched.service.service, sys; assert 'pandas' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
-
-
-def test_closing_twice_does_no_harm(path):
-    store = Store.open(path, DOMAIN)
-    store.close()
-    store.close()
 
 
 def test_a_creation_that_was_cut_short_is_begun_anew(path):
@@ -113,15 +102,18 @@ def test_a_database_that_a_killed_service_left(path):
         assert store.meta("left") == "open"
 
 
-@pytest.mark.parametrize("content", [b"", b"SQLite", b"[domain]\nname = 'intrepid'\n" * 1000])
-def test_a_file_that_is_no_database(path, refused, content):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty, and not a database"),
+        (b"SQLite", "is not a database"),
+        (b"[domain]\nname = 'intrepid'\n" * 1000, "is not a database"),
+        (b"SQLite format 3\0" + bytes(4080), f"is damaged: file is not a database; {REMEDY}"),
+    ],
+)
+def test_a_file_that_is_no_database(path, refused, content, said):
     path.write_bytes(content)
-    assert refused() == ("is not a database" if content else "is empty, and not a database")
-
-
-def test_a_header_and_nothing_else(path, refused):
-    path.write_bytes(b"SQLite format 3\0" + bytes(4080))
-    assert refused() == f"is damaged: file is not a database; {REMEDY}"
+    assert refused() == said
 
 
 def test_a_database_of_another_program(path, refused):
@@ -129,24 +121,18 @@ def test_a_database_of_another_program(path, refused):
     assert refused() == "is a database of another program"
 
 
-def test_a_database_of_another_domain(path, refused):
+def test_a_database_of_another_domain_also_one_that_was_left_open(path, refused):
     make(path)
     assert refused("eureka") == "is the database of the domain intrepid, not of eureka"
     assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock", "intrepid.db.sums"]
-
-
-def test_a_database_of_another_domain_that_was_left_open(path, refused):
     leave_open(path)
     assert refused("eureka") == "is the database of the domain intrepid, not of eureka"
 
 
 def test_a_newer_database(path, refused):
     make(path)
-    execute(
-        path,
-        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('cosched', '9999_more', '2100')",
-        "UPDATE meta SET key = 'new.' || key",
-    )
+    values = "(migration_set, name, applied_at) VALUES ('cosched', '9999_more', '2100')"
+    execute(path, f"INSERT INTO _sqlite_migrations {values}", "UPDATE meta SET key = 'new.' || key")
     assert refused() == "was made by a newer version of cosched"
 
 
@@ -179,33 +165,28 @@ def test_a_missing_folder_is_not_made(tmp_path, refused):
 
 
 def test_what_the_log_took_while_somebody_read_is_given_back(path):
-    store = Store.open(path, DOMAIN)
-
     def write(times):
         for number in range(times):
             with store.transaction():
                 store.set_meta("filling", str(number % 10) * (1 << 20))
 
     log = path.with_name(f"{path.name}-wal")
-    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM jobs").fetchone()
-        write(30)
-        assert log.stat().st_size > 3 * LOG_ROOM, "it cannot start over meanwhile"
-    write(3)
-    assert log.stat().st_size <= LOG_ROOM
-    assert store.meta("filling") == "2" * (1 << 20)
-    store.close()
+    with closing(Store.open(path, DOMAIN)) as store:
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM jobs").fetchone()
+            write(30)
+            assert log.stat().st_size > 3 * LOG_ROOM, "it cannot start over meanwhile"
+        write(3)
+        assert log.stat().st_size <= LOG_ROOM
+        assert store.meta("filling") == "2" * (1 << 20)
 
 
 def test_our_own_readers_keep_no_transaction_open(path):
-    store = Store.open(path, DOMAIN)
-    reader = store.reader()
-    assert reader.events(0, [], [], 10) == reader.jobs(None, None, False, 0, 10) == ([], None)
-    with closing(sqlite3.connect(path)) as other:
-        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0), "nobody is in its way"
-    reader.close()
-    store.close()
+    with closing(Store.open(path, DOMAIN)) as store, closing(store.reader()) as reader:
+        assert reader.events(0, [], [], 10) == reader.jobs(None, None, False, 0, 10) == ([], None)
+        with closing(sqlite3.connect(path)) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0), "nobody is in its way"
 
 
 def test_a_folder_in_the_place_of_the_file(path, refused):

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_old_jobs_go_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     timers = Timers()
     with closing(Store.open(tmp_path / "x.db", DOMAIN)) as store:
         add(store, [job(n, JobState.COMPLETED, ended_at=n) for n in range(1, 31)])
-        Upkeep(store, cast(Any, timers), cast(Any, timers), Metrics("1"), RETENTION).start()
+        Upkeep(store, timers, timers, Metrics("1"), RETENTION).start()
         left = []
         fire = timers.due.pop("retire")
         while fire is not None:
