@@ -53,7 +53,6 @@ class SlotNode(SlurmNode):
                 self.book(self.slurm[job], *slot)
 
     def run_for(self, job: int, seconds: int) -> None:
-        """See Node."""
         known = self.slurm[str(job)]
         self.asks[known.id] = self.limit(known)
         known.run = seconds

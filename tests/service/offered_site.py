@@ -10,17 +10,7 @@ import pytest
 from cosched.core.effects import Call, Start
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GetMateJobId,
-    MateJobId,
-    MateStatus,
-    MateTried,
-    Status,
-    TellMember,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import GetMateJobId, MateStatus, MateTried, Status, TellMember, TryStartMate, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import CoschedulingSettings
@@ -29,17 +19,15 @@ from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
-from cosched.service.metrics import Metrics
 from cosched.service.store import Store
 from tests.service.job_records import queued
+from tests.service.replies import QUEUING, mate_is
+from tests.service.world import METRICS, WorldClock
 
-METRICS = Metrics("test")
 NOW = 1_000
 
 
-class Clock:
-    shift = 0
-
+class Clock(WorldClock):
     def __init__(self) -> None:
         self.instant = NOW
 
@@ -47,11 +35,6 @@ class Clock:
         return self.instant
 
     exact = now
-
-    def to_wall(self, instant: int) -> int:
-        return instant
-
-    from_wall = to_wall
 
 
 class Outside:
@@ -94,7 +77,11 @@ class Site:
             named = pair or str(job)
             mate = named_mate("b", named, None, or_alone)
             self.offered.submitted(queued(job, 2, 0, NOW, owner="ann", named=mate))
-            self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
+            self.ask(GetMateJobId(str(job), named, None, "ann"))
+
+    def ask(self, request: Any, peer: str = "b") -> Any:
+        """A peer's call."""
+        return self.domain.questions.ask(Asked(peer, request))
 
     def offer(self, job: int, *, can_yield: bool = True, number: int = 0) -> None:
         self.offered.offered(str(job), 2, can_yield=can_yield, number=number)
@@ -108,7 +95,7 @@ class Site:
     def ready(self, job: int, status: Status = Status.QUEUING) -> None:
         """Offered, and the first two questions are answered."""
         self.offer(job)
-        self.answer(job, MateJobId(Found.MATE, str(job)), MateStatus(status, 1, None))
+        self.answer(job, mate_is(str(job)), MateStatus(status, 1, None))
 
     def hold(self, job: int) -> None:
         self.ready(job)
@@ -117,10 +104,10 @@ class Site:
     @staticmethod
     def no_luck(job: int) -> tuple[object, ...]:
         """Answers to the three questions of a job whose mate cannot start."""
-        return MateJobId(Found.MATE, str(job)), MateStatus(Status.QUEUING, 1, None), MateTried(False)
+        return mate_is(str(job)), QUEUING, MateTried(False)
 
     def asked_to_try(self, job: int, hold_until: int = 0) -> object:
-        return self.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
+        return self.ask(TryStartMate(f"b/{job}/1", str(job), str(job), hold_until))
 
     def state(self, job: int) -> JobState | None:
         return self.domain.state(str(job))

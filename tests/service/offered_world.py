@@ -13,7 +13,6 @@ from typing import Any
 
 from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, TryReady, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import Named, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.service.domain.changes import Order
@@ -137,10 +136,7 @@ class SlurmNode(Node):
     # Jobs
 
     def record(self, job: Job) -> JobRecord:
-        others = tuple(self.world.others(self.name))
-        named: Named | None = None if job.pair is None else named_mate(others[0], job.pair)
-        if job.group is not None:
-            named = named_group(job.group, others)
+        named = self.named(job.pair, job.group)
         return queued(int(job.id), job.nodes, 0, self.world.now, named=named, domain=self.name)
 
     def submit(self, job: int, nodes: int, run: int, pair: str | None, group: str | None = None) -> None:
@@ -279,13 +275,7 @@ class SlurmOutside(Outside):
             self._once_on_disk(call, mutating, reply)
 
     def _await(self, peer: SlurmNode, call: Call) -> None:
-        answered: list[Any] = []
-
-        def deliver(reply: Any) -> None:
-            if not answered:
-                answered.append(reply)
-                self._replied(call, True, reply)
-
+        deliver = self._answered_once(call, True)
         peer.outside.late.waiting.append((self.node.name, call.request, deliver))
         self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
 
@@ -295,8 +285,7 @@ _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
     Yield: lambda outside, order: outside.node.requeue(order.job, BACKOFF, order.offer),
     PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER, order.offer),
     Release: SlurmOutside._release,
-    Try: lambda outside, order: outside._try(order),
-    TryReady: lambda outside, order: outside._try(order),
+    **dict.fromkeys((Try, TryReady), lambda outside, order: outside._try(order)),
     Reschedule: SlurmOutside._hasten,
 }
 

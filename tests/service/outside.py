@@ -1,14 +1,16 @@
-"""What a domain of the world does outside: its calls, which the link delays, loses and doubles, timers and launches."""
+"""What a domain of the world does outside: its calls, which the link delays, loses and doubles, timers, its disk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
 from cosched.core.protocol import FOREVER, Failure, Found, GroupOrder, MateJobId, MutatingRequest
 from cosched.service.domain.changes import Cancel, Preempt
+from cosched.service.store import Store
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
@@ -19,6 +21,54 @@ TIMEOUT = 5  # seconds
 
 class Killed(BaseException):
     """The domain was killed just now."""
+
+
+class MortalStore(Store):
+    """A store whose domain may be killed before it writes."""
+
+    node: Node
+
+    @contextmanager
+    def transaction(self):
+        self.node.may_die()
+        with super().transaction():
+            yield
+
+
+class Disk:
+    """What of a database would outlive a power failure, in one life of its domain."""
+
+    def __init__(self, node: Node, life: int) -> None:
+        self._node, self._world, self._life = node, node.world, life
+        self.content = node.store._connection.serialize()  # it was opened just now
+        self._durable = node.store.commits
+        self._waiting: list[tuple[int, Callable[[], Any]]] = []
+        self._busy = False
+
+    def when_durable(self, commit: int, act: Callable[[], Any]) -> None:
+        if commit <= self._durable or not self._world.faults.power:
+            act()
+            return
+        self._waiting.append((commit, act))
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self._busy and self._waiting:
+            self._busy = True
+            store, takes = self._node.store, self._world.random.randint(0, self._world.faults.sync)
+            commit, content = store.commits, store._connection.serialize()
+            self._world.at(self._world.now + takes, lambda: self._end(commit, content))
+
+    def _end(self, commit: int, content: bytes) -> None:
+        if self._node.lives != self._life:
+            return
+        self.content, self._durable, self._busy = content, commit, False
+        ready = [act for needed, act in self._waiting if needed <= commit]
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] > commit]
+        self._begin()
+        for act in ready:
+            if self._node.lives == self._life:
+                self._node.guarded(act)
 
 
 class Outside:
@@ -66,7 +116,12 @@ class Outside:
 
     def _once_on_disk(self, call, mutating: bool, reply: Any) -> None:
         """What the peer answers is on its way when a power failure there could not take it back, or not at all."""
-        peer = self.world.nodes[call.peer]
+        peer, deliver = self.world.nodes[call.peer], self._answered_once(call, mutating)
+        if peer.domain is not None:
+            peer.disk.when_durable(peer.store.commits, lambda: deliver(reply))
+        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
+
+    def _answered_once(self, call, mutating: bool) -> Callable[[Any], None]:
         answered: list[Any] = []
 
         def deliver(given: Any) -> None:
@@ -74,9 +129,7 @@ class Outside:
                 answered.append(given)
                 self._replied(call, mutating, given)
 
-        if peer.domain is not None:
-            peer.disk.when_durable(peer.store.commits, lambda: deliver(reply))
-        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
+        return deliver
 
     def _replied(self, call, mutating: bool, reply: Any) -> None:
         if reply is None or self.world.chance(self.world.faults.lose):

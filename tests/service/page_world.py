@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from cosched.service.store import JobRecord, Reader
 from cosched.service.store.reading import Damage
 from cosched.service.wire.callers import certificate_holders
 from cosched.v1 import cluster_pb2, explain_pb2, page_pb2
+from tests.service.page_clients import Answer
 from tests.service.world import Faults, Node, World
 
 WALL = 1_767_355_200 - 1000  # the world begins at 2026-01-02 12:00 UTC
@@ -94,15 +95,6 @@ class PageWorld(World):
     node_kind = PageNode
 
 
-@dataclass
-class Shown:
-    """An answer of a page."""
-
-    status: int
-    headers: dict[str, str]
-    text: str
-
-
 class PageSide:
     """The page of one domain, which asks the other side; `away`: that gives no answer, or said that it stops."""
 
@@ -119,18 +111,16 @@ class PageSide:
         self.configuration: Configuration = read_configuration(str(path))
         views = Views(self.domain, self.domain.clock)
         self.reads = Reads(Reader.open(node.path, Damage()))
-        queue: Any = Queue(None, partial(planned, self.domain))  # type: ignore[arg-type]  # nothing is launched
-        estimates = Estimates(self.domain.store)
-        self.explaining = Explaining(self.domain, queue, self, estimates)  # type: ignore[arg-type]
+        queue: Any = Queue(None, partial(planned, self.domain))  # nothing is launched
+        self.explaining = Explaining(self.domain, queue, self, Estimates(self.domain.store))
         about = partial(self._about, views)
         self.described = Described(
             self.domain, views, self.domain.clock, self.reads, about, Policy(show), lambda _: timedelta(0),
             self.explaining, queue,
         )  # fmt: skip
-        self.api = PageApi(self.described, lambda _: None, lambda *_: None)  # type: ignore[arg-type,return-value]
-        told = PeersTold(name, self, 1.0, self.domain.presence.silent)  # type: ignore[arg-type]
+        self.api = PageApi(self.described, lambda _: None, lambda *_: None)
+        told = PeersTold(name, self, 1.0, self.domain.presence.silent)
         page = self.configuration.page
-        assert page is not None
         limits = Limits(page, lambda: 0.0)
         site = Site(self.described, told, Watchers(), self.configuration, limits, lambda: self.stalled)
         self._site, self._told = site, told
@@ -153,20 +143,18 @@ class PageSide:
         return PeerView(peer, "127.0.0.1:1", state, since, 0.002, "", 0.0004, 0.001)
 
     async def describe(self, peer: str, request: page_pb2.DescribeJobsRequest) -> page_pb2.DescribeJobsResponse:
-        """Ask the other side's page."""
         return await self.sides[peer].api._describe(request, self.domain.name)
 
     async def explain(self, peer: str, request: explain_pb2.ExplainMatesRequest) -> explain_pb2.ExplainMatesResponse:
-        """Ask the other side when its jobs start."""
         if self.away:
             raise CallError(Failure.UNREACHABLE, "it is down")
         pairs = [(one.caller.domain, one.caller.job_id, one.job.job_id) for one in request.pairs]
         return explain_pb2.ExplainMatesResponse(outlooks=await self.sides[peer].explaining.outlooks(pairs))
 
-    async def get(self, path: str, user: str = "ann") -> Shown:
+    async def get(self, path: str, user: str = "ann") -> Answer:
         """The answer to a request of this user's."""
         path, _, query = path.partition("?")
-        shown = Shown(0, {}, "")
+        shown = Answer(0, {}, "")
         scope = {
             "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path, "root_path": "",
             "raw_path": path.encode(), "query_string": query.encode(), "server": ("localhost", 80),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cosched.core.effects import Book, Quote
-from cosched.core.events import Asked, SlotDue
+from cosched.core.events import SlotDue
 from cosched.core.protocol import GroupProposed, MateTried, ProposeGroupStart, Settled, SettleGroupStart, Vote
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import Scheme
@@ -59,16 +59,13 @@ def propose(site: Site, job: int, not_before: int | None, slot: str = "") -> obj
     """A slot, which is to be booked; or a start at that slot."""
     id, book = f"b/{job}/{not_before or 9999}", not_before is not None
     asked = ProposeGroupStart(id, str(job), str(job), 0, 60, not_before=not_before, book=book, slot=slot)
-    return site.domain.questions.ask(Asked("b", asked))
+    return site.ask(asked)
 
 
 def settle(site: Site, name: str, *, keep: bool = False, start: bool = False) -> None:
-    site.domain.questions.ask(Asked("b", SettleGroupStart(name, "1", "1", start=start, keep=keep)))
+    site.ask(SettleGroupStart(name, "1", "1", start=start, keep=keep))
 
 
 def slot_of(site: Site) -> str:
     """The name of the slot of job 1."""
-    return str(site.domain.core.jobs["1"].group.slot)  # type: ignore[union-attr]
-
-
-# Slots that our jobs propose
+    return str(site.domain.core.jobs["1"].group.slot)

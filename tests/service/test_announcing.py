@@ -1,7 +1,7 @@
 """Links are announced to the mates' domains, again if these cannot say yet what they know of a mate."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -16,11 +16,11 @@ from cosched.service.peers.peers import CallError
 from cosched.service.tasks import Tasks
 from cosched.service.wire.message_parts import FOUND
 from tests.service.job_records import queued
-from tests.service.world import Faults, World
+from tests.service.replies import UNSUBMITTED, mate_is
+from tests.service.world import World, domain_a
 from tests.waiting import until
 
-PATIENCE = 300  # seconds; a safety net
-UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
+UNKNOWN, MATE = UNSUBMITTED, mate_is("7")
 AWAY = CallError(Failure.UNREACHABLE, "is away")
 BUSY = CallError(Failure.BUSY, "asks first", ASKING)
 
@@ -44,8 +44,7 @@ class Clients:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(announcing, "AGAIN", 0.001)
-    settings = dict.fromkeys("abc", CoschedulingSettings(scheme=Scheme.HOLD))
-    return World(tmp_path, 1, settings, Faults())
+    return domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD), "abc").world
 
 
 def submit(world: World, group: Named | None = None, **named: Any) -> LiveDomain:
@@ -57,7 +56,7 @@ def submit(world: World, group: Named | None = None, **named: Any) -> LiveDomain
 
 
 def announcer(domain: LiveDomain, peers: Clients) -> Announcer:
-    return Announcer(domain, cast(Any, peers), Tasks(pytest.fail))
+    return Announcer(domain, peers, Tasks(pytest.fail))
 
 
 async def settled(announcer: Announcer) -> None:
@@ -85,9 +84,7 @@ async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: 
     assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
 
 
-async def test_a_domain_that_has_to_ask_first_is_asked_again_soon_and_again_after_the_submission(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_domain_that_has_to_ask_first_is_asked_again_soon_and_again_after_the_submission(world, monkeypatch):
     monkeypatch.setattr(announcing, "SOON", (0.001, 0.001))
     domain, peers = submit(world, pair="p"), Clients(*[BUSY] * 7, MATE)
     found = announcer(domain, peers)
@@ -121,9 +118,8 @@ class Domains:
 
 
 async def test_a_member_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
-    named = named_group("g", ("b", "c"), ids=(("b", "7"),))
-    domain, peers = submit(world, named), Domains()
-    found = announcer(domain, cast(Any, peers))
+    domain, peers = submit(world, named_group("g", ("b", "c"), ids=(("b", "7"),))), Domains()
+    found = announcer(domain, peers)
     await found.announce(domain.jobs["1"])
     await settled(found)
     assert peers.asked == [("b", "7"), ("c", None)] * 3
@@ -133,7 +129,7 @@ async def test_a_member_named_by_its_id_is_asked_for_until_its_domain_has_said_w
 
 async def test_after_a_restart_it_is_asked_for_again(world: World) -> None:
     domain, peers = submit(world, named_group("g", ("b", "c"), ids=(("b", "7"),))), Domains()
-    found = announcer(domain, cast(Any, peers))
+    found = announcer(domain, peers)
     found.resume()
     await settled(found)
     assert len(peers.asked) == 6

@@ -15,9 +15,10 @@ from cosched.schedulers.loading import kinds
 from cosched.service import ending
 from cosched.service.planning.reasons import Reasons
 from tests.live.bad_scheduler import BAD, Bad
-from tests.service.world import Faults, Node, World
+from tests.service.world import Node, domain_a
 
 WHO = "the scheduler bad (tests.live.bad_scheduler)"
+BOOM = "RuntimeError: boom (bad_scheduler.py, misbehave)"
 ASIDE = "mend that package, or put the job aside by cosched serve --without-job 1"
 
 
@@ -33,15 +34,9 @@ class BadNode(Node):
         return json.dumps(self.said) if record.id == 1 else None
 
 
-class BadWorld(World):
-    node_kind = BadNode
-
-
 @pytest.fixture
 def node(tmp_path):
-    settings = CoschedulingSettings(scheme=Scheme.HOLD)
-    world = BadWorld(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
-    return world.nodes["a"]
+    return domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD), kind=BadNode)
 
 
 def fault_in(act):
@@ -53,10 +48,7 @@ def fault_in(act):
 @pytest.mark.parametrize(
     ("call", "how", "said"),
     [
-        ("submit", "boom", "has failed in submit, at job 1: RuntimeError: boom (bad_scheduler.py, misbehave)"),
-        ("next", "boom", "has failed in next, at job 1: RuntimeError: boom (bad_scheduler.py, misbehave)"),
-        ("start", "boom", "has failed in start, at job 1: RuntimeError: boom (bad_scheduler.py, misbehave)"),
-        ("leave", "boom", "has failed in leave, at job 1: RuntimeError: boom (bad_scheduler.py, misbehave)"),
+        *((call, "boom", f"has failed in {call}, at job 1: {BOOM}") for call in ("submit", "next", "start", "leave")),
         ("next", "no slot", "has answered MayBeEarlier(job='1') to next, at job 1"),
         ("start", "nonsense", "has answered 'nonsense' to start, at job 1"),
     ],
@@ -114,9 +106,8 @@ def test_the_package_of_a_scheduler_is_named():
 
 
 def begin_again(node, aside=()):
-    node.store.close()
     node.aside = aside
-    node.begin()
+    node.restart()
 
 
 def test_a_job_with_which_it_fails_is_put_aside_and_the_others_run(node):

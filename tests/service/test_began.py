@@ -1,25 +1,20 @@
 """A job runs when its manager says so; how far apart the jobs of a pair began is on record on both sides, with why."""
 
-from typing import Any, cast
-
 import pytest
 
 from cosched.client.jobs import Job
 from cosched.core.coscheduling.membership import Membership
-from cosched.core.events import Asked
 from cosched.core.protocol import Failure, StartJob, Window, named_group, named_mate
 from cosched.service.api.views import Views
 from cosched.service.domain.began import Began, Late, gap_of
 from cosched.service.peers import gaps
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.peers.gaps import Gaps
-from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.peers.peers import CallError
 from cosched.service.tasks import Tasks
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.offered_site import NOW, Site, site, store
+from tests.service.offered_site import NOW, Site
 from tests.waiting import until
-
-__all__ = ["site", "store"]
 
 SECOND = 1_000_000_000  # ns
 PAIR = Membership.named("a", named_mate("b", "p"))
@@ -46,27 +41,24 @@ def began(at: float, ordered: float | None = None, since: float = 0) -> Began:
         (began(125), {"b": began(175)}, WINDOWS, (10, "b", Late.ORDERED_LATE)),
     ],
 )
-def test_a_gap_is_measured_from_the_first_or_else_to_the_last_and_its_cause_is_that_of_the_later(
-    own, others, group, gap
-):
+def test_a_gap_is_measured_from_the_first_or_else_to_the_last_and_its_cause_is_the_later_s(own, others, group, gap):
     assert gap_of(own, others, group) == gap
 
 
 def shown(site: Site) -> Job:
     record = site.domain.jobs.get("1") or site.store.job(1)
-    assert record is not None
-    return Job(Views(site.domain, cast(Any, site.clock)).job(record))
+    return Job(Views(site.domain, site.clock).job(record))
 
 
 def story_of(site: Site) -> list[str]:
-    views = Views(site.domain, cast(Any, site.clock))
+    views = Views(site.domain, site.clock)
     return [views.event(event).text for event in site.store.events(0, [1], [], 100)]
 
 
 def started_together(site: Site) -> None:
     site.submit(1)
     site.hold(1)
-    site.domain.questions.ask(Asked("b", StartJob("b/1/1", "1", "1", 1)))
+    site.ask(StartJob("b/1/1", "1", "1", 1))
 
 
 def test_beside_a_batch_system_a_job_is_starting_until_that_has_begun_it(site):
@@ -77,15 +69,13 @@ def test_beside_a_batch_system_a_job_is_starting_until_that_has_begun_it(site):
     site.clock.instant += 7
     site.domain.started("1", (NOW + 5) * SECOND + SECOND // 2)
     job = shown(site)
-    assert job.started_at is not None
     assert (job.state, job.reason, int(job.started_at.timestamp())) == ("running", "", NOW + 5)
     assert story_of(site)[-1] == "has begun, 6 s after its start was ordered"
 
 
 def test_a_job_that_starts_at_an_agreed_instant_waits_for_that_first(site):
     started_together(site)
-    record = site.domain.jobs["1"]
-    record.job.start_at = NOW + 2
+    site.domain.jobs["1"].job.start_at = NOW + 2
     assert shown(site).reason == "AgreedStart"
     site.clock.instant += 2
     assert shown(site).reason == "BatchSystem"
@@ -142,7 +132,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def learnt(site: Site, mate: Mate) -> Gaps:
     """Job 1 begins a second and a half after it was told to, and its domain learns when its mate began."""
-    found = Gaps(site.domain, cast(PeerClients, mate), Tasks(pytest.fail), 0.0)
+    found = Gaps(site.domain, mate, Tasks(pytest.fail), 0.0)
     site.domain.on_began = found.begun
     started_together(site)
     site.domain.started("1", (NOW + 1) * SECOND + SECOND // 2)
@@ -189,7 +179,7 @@ async def test_who_asks_for_a_job_that_began_hears_when_and_is_asked_back(site):
 
 
 async def test_a_job_that_has_not_begun_is_not_said_to_have(site):
-    found = Gaps(site.domain, cast(PeerClients, Mate(AWAY)), Tasks(pytest.fail), 0.0)
+    found = Gaps(site.domain, Mate(AWAY), Tasks(pytest.fail), 0.0)
     started_together(site)
     told = status(NOW)
     found.answer("1", told)
@@ -197,9 +187,8 @@ async def test_a_job_that_has_not_begun_is_not_said_to_have(site):
 
 
 async def test_a_mate_that_never_began_leaves_no_gap(site):
-    failed = wire.GetMateStatusResponse(status=wire.MATE_STATUS_FAILED)
-    mate = Mate(failed)
-    found = Gaps(site.domain, cast(PeerClients, mate), Tasks(pytest.fail), 0.0)
+    mate = Mate(wire.GetMateStatusResponse(status=wire.MATE_STATUS_FAILED))
+    found = Gaps(site.domain, mate, Tasks(pytest.fail), 0.0)
     started_together(site)
     site.domain.started("1", NOW * SECOND)
     found.begun("1")
@@ -211,6 +200,6 @@ async def test_a_restarted_service_learns_what_it_had_not(site):
     started_together(site)
     site.domain.started("1", NOW * SECOND)
     again = Site(site.store)
-    found = Gaps(again.domain, cast(PeerClients, Mate(status(NOW, NOW))), Tasks(pytest.fail), 0.0)
+    found = Gaps(again.domain, Mate(status(NOW, NOW)), Tasks(pytest.fail), 0.0)
     found.resume()
     await until(lambda: again.domain.jobs["1"].apart_s == 0)

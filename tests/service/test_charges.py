@@ -1,6 +1,7 @@
 """What jobs cost beyond their runs is counted, kept, summed up, and bounded by budgets."""
 
 import itertools
+from contextlib import closing
 
 import pytest
 
@@ -9,7 +10,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.charges import HOUR, Accounts
 from cosched.service.domain.live_domain import LiveDomain
-from tests.service.world import Faults, World
+from tests.service.world import domain_a
 
 HOLD = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=600, release_jitter=0)
 BUDGET = 2 * 500  # node-seconds: of job 1, for 500 s
@@ -21,15 +22,12 @@ def world(tmp_path, monkeypatch):
     accounts = Accounts({"u": "group"}, {})
     made_by = LiveDomain.__init__
     monkeypatch.setattr(LiveDomain, "__init__", lambda *of, **more: made_by(*of, **more, accounts=accounts))
-    return World(tmp_path, 1, dict.fromkeys("ab", HOLD), Faults())
+    return domain_a(tmp_path, HOLD).world
 
 
 def charges(node, by="owner"):
-    reader = node.store.reader()
-    try:
+    with closing(node.store.reader()) as reader:
         return [row[1:] for row in reader.charges(by, 0, (-1, 0))]
-    finally:
-        reader.close()
 
 
 def test_a_hold_is_charged_to_the_job_that_holds(world):
@@ -43,9 +41,8 @@ def test_a_hold_is_charged_to_the_job_that_holds(world):
     assert a.domain.jobs["1"].state is JobState.RUNNING
     held = a.domain.jobs["1"].job.held_node_seconds
     assert held > 700
-    assert (charges(a), charges(a, "account"), charges(a, "pair")) == tuple(
-        [(1, name, held, 0, 0, 0)] for name in ("u", "group", "p")
-    )
+    for by, name in (("owner", "u"), ("account", "group"), ("pair", "p")):
+        assert charges(a, by) == [(1, name, held, 0, 0, 0)]
     assert charges(b) == []
     assert a.store.cost(1) == (held, 0, 0, 0)
 
@@ -56,8 +53,7 @@ def test_all_outlive_a_restart(world):
     world.run(2000)
     used = a.domain.records.charges.used("group", world.now)
     assert used >= 2 * 600, "its hold was released after ten minutes, and another began"
-    a.store.close()
-    a.begin()
+    a.restart()
     assert a.domain.records.charges.used("group", world.now) == used
     assert a.domain.records.charges.used("group", world.now + 30 * HOUR) < used + 2 * 30 * HOUR - 1000
 

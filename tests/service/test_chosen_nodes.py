@@ -68,4 +68,3 @@ def test_no_two_jobs_have_the_same_node(tmp_path, schemes, faults, seed):
         node.check_over()
     held = [job for node in world.nodes.values() for job, choices in node.choices.items() if len(choices) > 1]
     assert held  # some were chosen anew
-    world.close()

@@ -18,17 +18,13 @@ LONG_ENOUGH = 20_000  # seconds
 def make_world(tmp_path, monkeypatch):
     """Makes worlds without a periodic iteration."""
     monkeypatch.setattr(Node, "_look_round", lambda _: None)
-    made = []
 
     def make(seed: int, schemes, delay: int = 0) -> World:
         common = {"release_interval": 60, "max_held_fraction": Decimal(1)}
         settings = {n: CoschedulingSettings(scheme=s, **common) for n, s in zip("ab", schemes, strict=True)}
-        made.append(World(tmp_path, seed, settings, Faults(delay=delay)))
-        return made[-1]
+        return World(tmp_path, seed, settings, Faults(delay=delay))
 
-    yield make
-    for each in made:
-        each.close()
+    return make
 
 
 def submit(node: Node, orders: list[str], run_time: int) -> None:

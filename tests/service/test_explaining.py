@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, MateJobId
+from cosched.core.protocol import Failure
 from cosched.core.scheduling.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.views import Views
@@ -22,7 +22,8 @@ from cosched.service.planning.explaining import Explaining
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from cosched_adapters import slices
-from tests.service.world import Faults, World
+from tests.service.replies import UNSUBMITTED
+from tests.service.world import World, domain_a
 
 
 class Side:
@@ -48,7 +49,7 @@ class Side:
 def world(tmp_path):
     """All of a is taken for 500 s; then ten pairs start there one after the other, whose mates hold on b."""
     settings = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=0, max_held_fraction=1)
-    made = World(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
+    made = domain_a(tmp_path, settings).world
     made.nodes["a"].submit(1, 10, 500, None)
     for job in range(2, 12):
         made.nodes["a"].submit(job, 10, 100, f"p{job}")
@@ -58,9 +59,16 @@ def world(tmp_path):
     return made
 
 
-async def test_a_page_does_not_wait_for_a_plan_that_takes_long(world, monkeypatch):
+@pytest.fixture
+def sides(world):
+    made: dict[str, Side] = {}
+    made.update({name: Side(world, name, made) for name in "ab"})
+    return made
+
+
+async def test_a_page_does_not_wait_for_a_plan_that_takes_long(sides, monkeypatch):
     """As a batch system's may that gives no answer: what was known before is shown."""
-    side = Side(world, "a", {})
+    side = sides["a"]
     record, answer = side.domain.jobs["2"], asyncio.Event()
     (before,) = await side.explaining.known([record])
     assert before.job.HasField("start")
@@ -79,10 +87,7 @@ async def test_a_page_does_not_wait_for_a_plan_that_takes_long(world, monkeypatc
     assert not (await side.explaining.known([record]))[0].job.HasField("start")
 
 
-async def test_estimates_are_compared_with_what_happens(world):
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
+async def test_estimates_are_compared_with_what_happens(world, sides):
     a = sides["a"]
     await a.explaining.keep_in_step()
     assert a.asked == 1, "for all ten"
@@ -98,11 +103,8 @@ async def test_estimates_are_compared_with_what_happens(world):
     assert all(record.late is not None and abs(record.late) <= 60 for record in records), records
 
 
-async def test_others_have_their_turn_while_estimates_are_compared(world, monkeypatch):
+async def test_others_have_their_turn_while_estimates_are_compared(sides, monkeypatch):
     monkeypatch.setattr(slices, "SLICE", -1)
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
     a = sides["a"]
     await a.explaining.keep_in_step()
     jobs, turns = len(a.domain.jobs), 0
@@ -113,12 +115,9 @@ async def test_others_have_their_turn_while_estimates_are_compared(world, monkey
     assert turns > 2 * jobs, "once for what was expected of each, and once for what is now"
 
 
-async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(world, monkeypatch):
+async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(sides, monkeypatch):
     monkeypatch.setattr(explaining, "SAMPLE", 3)
     monkeypatch.setattr(explaining, "ASKED_AT_ONCE", 1)
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
     a = sides["a"]
     await a.explaining.keep_in_step()
     first = set(a.explaining._mates)
@@ -126,7 +125,6 @@ async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(world, mon
     assert (a.asked, len(first), set(a.explaining._mates)) == (6, 3, first), "the same ones each time"
     assert len(a.estimates.unsettled()) == 10, "of its own part it knows all"
     await a.explaining.known([])  # a page
-    assert a.explaining._catching_up is not None
     await a.explaining._catching_up
     assert a.asked == 6 + 10
     monkeypatch.setattr(explaining, "LOOKS_ON", 0)
@@ -134,10 +132,7 @@ async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(world, mon
     assert a.asked == 6 + 10 + 3, "nobody has looked for long"
 
 
-async def test_the_first_list_knows_what_a_single_job_s_explanation_knows(world):
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
+async def test_the_first_list_knows_what_a_single_job_s_explanation_knows(sides):
     a = sides["a"]
     records = [a.domain.jobs[job] for job in ("2", "3")]
     assert all(told.mates[0].HasField("start") for told in await a.explaining.explain(records))
@@ -150,7 +145,7 @@ async def test_of_a_running_pair_no_mate_is_unsubmitted(world):
     domain = world.nodes["b"].domain
     record = domain.jobs["2"]
     assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
-    domain.calls.heard("2", record.named, {"a": MateJobId(Found.UNSUBMITTED, None)})
+    domain.calls.heard("2", record.named, {"a": UNSUBMITTED})
     assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
     world.run(1000 + 520)
     assert record.state is JobState.RUNNING
@@ -158,10 +153,7 @@ async def test_of_a_running_pair_no_mate_is_unsubmitted(world):
     assert (mate.status, mate.heard_at.seconds) == (wire.MATE_STATUS_RUNNING, record.started_at)
 
 
-async def test_a_peer_that_is_away_is_told_of(world):
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
+async def test_a_peer_that_is_away_is_told_of(sides):
     sides["a"].away = True
     told = (await sides["a"].explaining.explain([sides["a"].domain.jobs["2"]]))[0]
     assert told.mates[0].problem == "b gives no answer: it is down"
@@ -170,10 +162,7 @@ async def test_a_peer_that_is_away_is_told_of(world):
     assert [outlook.HasField("submitted_at") for outlook in stranger] == [False, False, True], "mates only"
 
 
-async def test_a_list_asks_for_each_mate_once_in_half_a_minute_and_again_when_it_has_changed(world, monkeypatch):
-    sides: dict[str, Side] = {}
-    for name in "ab":
-        sides[name] = Side(world, name, sides)
+async def test_a_list_asks_for_each_mate_once_in_half_a_minute_and_again_when_it_has_changed(sides, monkeypatch):
     a, now = sides["a"], [time.monotonic() + 1000]
     for module in (explaining, mate_states):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))

@@ -7,58 +7,40 @@ from typing import Any
 import pytest
 
 from cosched.core.effects import Call
-from cosched.core.events import Answered, Asked, CallFailed, LeaseOver, TellDue, Unlinked
+from cosched.core.events import Answered, CallFailed, LeaseOver, TellDue, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Failure,
-    Found,
     GetMateStatus,
     GetMember,
     GetProposal,
-    GroupProposed,
-    MateJobId,
     MateProblem,
-    MateStatus,
-    Outcome,
-    ProposalOutcome,
     ProposeGroupStart,
-    Reply,
     Settled,
     SettleGroupStart,
     Status,
-    Vote,
     named_group,
 )
-from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from tests.service.job_records import queued
-from tests.service.offered_world import SlurmWorld
-from tests.service.outside import Killed, Outside
-from tests.service.world import Faults, Node, World
+from tests.service.offered_world import SlurmNode
+from tests.service.outside import Killed
+from tests.service.replies import BOOKED, BUSY, DROPPED, NO, NO_GROUPS, QUEUING, SETTLED, STARTED, UNKNOWN, mate_is
+from tests.service.world import Node, domain_a
 
 DOMAINS = ("a", "b", "c")
 PROPOSE = ProposeGroupStart("b/7/5", "1", "7", 0, 60)
-BOOKED = GroupProposed(Vote.BOOKED)
-
-
-@pytest.fixture
-def calls(monkeypatch) -> list[Any]:
-    """What domains would send: nothing is."""
-    sent: list[Any] = []
-    monkeypatch.setattr(Outside, "call", lambda _, call: sent.append(call))
-    return sent
 
 
 @pytest.fixture
 def node(tmp_path: Path, calls):  # noqa: ARG001
     """Domain a, whose job 1 is in group g with b's job 7 and c's job 8."""
-    world = World(tmp_path, 1, {name: CoschedulingSettings() for name in DOMAINS}, Faults())
-    node = world.nodes["a"]
+    node = domain_a(tmp_path, names="abc")
     node.run_times = {"1": 100}
     node._submit(member(1))
     for peer, job in (("b", "7"), ("c", "8")):
-        assert ask(node, GetMember(job, "g", DOMAINS, "u"), peer) == MateJobId(Found.MATE, "1")
+        assert node.ask(GetMember(job, "g", DOMAINS, "u"), peer) == mate_is("1")
     return node
 
 
@@ -66,23 +48,19 @@ def member(id: int) -> JobRecord:
     return queued(id, 4, 100, 1000, named=named_group("g", ("b", "c")))
 
 
-def ask(node: Node, request: Any, peer: str = "b") -> Reply | None:
-    return node.domain.questions.ask(Asked(peer, request))
-
-
 def test_a_booking_outlives_a_restart_and_ends_by_its_own_name(node: Node) -> None:
-    assert ask(node, PROPOSE) == BOOKED
+    assert node.ask(PROPOSE) == BOOKED
     node.restart()
     assert node.domain.state("1") is JobState.READY
-    assert ask(node, PROPOSE) == BOOKED
-    assert ask(node, PROPOSE._replace(request_id="c/8/9", caller="8"), "c") == GroupProposed(Vote.BUSY)
-    assert ask(node, SettleGroupStart("b/7/4", "1", "7", start=False)) == Settled(False)
-    assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=True)) == Settled(True)
+    assert node.ask(PROPOSE) == BOOKED
+    assert node.ask(PROPOSE._replace(request_id="c/8/9", caller="8"), "c") == BUSY
+    assert node.ask(SettleGroupStart("b/7/4", "1", "7", start=False)) == Settled(False)
+    assert node.ask(SettleGroupStart("b/7/5", "1", "7", start=True)) == SETTLED
     assert node.domain.state("1") is JobState.RUNNING
 
 
 def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(node: Node, calls: list[Any]) -> None:
-    assert ask(node, PROPOSE) == BOOKED
+    assert node.ask(PROPOSE) == BOOKED
     calls.clear()
     node.world.now += 1000
     node.restart()
@@ -92,10 +70,10 @@ def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(
 
 
 def test_a_proposal_that_was_dropped_is_refused_after_a_restart_too(node: Node) -> None:
-    assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=False)) == Settled(False)
+    assert node.ask(SettleGroupStart("b/7/5", "1", "7", start=False)) == Settled(False)
     node.restart()
-    assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
-    assert ask(node, PROPOSE._replace(request_id="b/7/6")) == BOOKED
+    assert node.ask(PROPOSE) == NO
+    assert node.ask(PROPOSE._replace(request_id="b/7/6")) == BOOKED
 
 
 def propose(node: Node, calls: list[Any]) -> str:
@@ -103,10 +81,8 @@ def propose(node: Node, calls: list[Any]) -> str:
     for _ in range(2):
         for call in [call for call in calls if isinstance(call.request, GetMember | GetMateStatus)]:
             calls.remove(call)
-            found = MateJobId(Found.MATE, {"b": "7", "c": "8"}[call.peer])
-            queuing = MateStatus(Status.QUEUING, 0, None)
-            answer = found if isinstance(call.request, GetMember) else queuing
-            node.domain.calls.answered(call, answer)
+            found = mate_is({"b": "7", "c": "8"}[call.peer])
+            node.domain.calls.answered(call, found if isinstance(call.request, GetMember) else QUEUING)
     asked = [call.request for call in calls if isinstance(call.request, ProposeGroupStart)]
     assert len(asked) == 2
     return asked[0].request_id
@@ -115,9 +91,8 @@ def propose(node: Node, calls: list[Any]) -> str:
 def test_a_proposer_that_was_killed_has_dropped_what_it_had_not_decided(node: Node, calls: list[Any]) -> None:
     id = propose(node, calls)
     node.restart()
-    dropped = [call.request for call in calls if isinstance(call.request, SettleGroupStart)]
-    assert [(told.request_id, told.start) for told in dropped] == [(id, False), (id, False)]
-    assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.DROPPED)
+    assert [(call.request.request_id, call.request.start) for call in told(calls)] == [(id, False), (id, False)]
+    assert node.ask(GetProposal(id, "1", "7")) == DROPPED
 
 
 def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: list[Any]) -> None:
@@ -128,19 +103,17 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
             node.domain.decisions.feed(Answered("1", call.request, BOOKED, call.peer))
     calls.clear()
     node.restart()
-    assert [(call.peer, call.request.start) for call in calls if isinstance(call.request, SettleGroupStart)] == [
-        ("b", True),
-        ("c", True),
-    ]
-    assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.STARTED)
+    decided = told(calls)
+    assert [(call.peer, call.request.start) for call in decided] == [("b", True), ("c", True)]
+    assert node.ask(GetProposal(id, "1", "7")) == STARTED
     node.domain.end("1", JobState.COMPLETED)
-    for call in list(calls):
+    for call in decided:
         node.domain.calls.failed(call, CallFailed("1", call.request, Failure.TIMEOUT, call.peer), "lost")
     calls.clear()
     node.domain.timer_due(TellDue("1"))
     assert {call.peer for call in calls} == {"b", "c"}
     node.restart()
-    assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
+    assert node.ask(GetProposal(id, "1", "8"), "c") == STARTED
 
 
 def decide(node: Node, calls: list[Any]) -> list[Call]:
@@ -164,7 +137,7 @@ def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know
     node.restart()
     to_b, to_c = told(calls)
     assert to_b.request.start
-    node.domain.calls.answered(to_b, Settled(True))
+    node.domain.calls.answered(to_b, SETTLED)
     node.world.now += 10_000
     node.domain.tidy()
     with node.store.transaction():
@@ -173,7 +146,7 @@ def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know
     assert told(calls) == [to_c]
     node.restart()
     assert told(calls) == [to_c]
-    node.domain.calls.answered(to_c, Settled(True))
+    node.domain.calls.answered(to_c, SETTLED)
     node.world.now += 10_000
     node.domain.tidy()
     assert "1" not in node.domain.core.jobs
@@ -190,10 +163,10 @@ def test_a_drop_is_told_again_after_the_job_has_left_its_group_and_a_restart(nod
     drops = told(calls)
     assert [(call.peer, call.request.start) for call in drops] == [("b", False), ("c", False)]
     node.domain.calls.failed(drops[0], CallFailed("1", drops[0].request, Failure.TIMEOUT, "b"), "lost")
-    node.domain.calls.answered(drops[1], Settled(True))
+    node.domain.calls.answered(drops[1], SETTLED)
     node.restart()
     assert told(calls) == drops[:1]
-    node.domain.calls.answered(drops[0], Settled(True))
+    node.domain.calls.answered(drops[0], SETTLED)
     node.restart()
     assert told(calls) == []
 
@@ -203,9 +176,8 @@ def test_a_member_that_ended_without_having_heard_of_the_caller_is_found_after_a
     node._submit(member(2))
     node.domain.end("2", JobState.COMPLETED)
     node.restart()
-    ended = MateJobId(Found.MATE, "2", MateProblem.COMPLETED)
-    assert ask(node, GetMember("9", "g", DOMAINS, "u")) == ended
-    assert ask(node, GetMateStatus("2", "9")).status is Status.ENDED
+    assert node.ask(GetMember("9", "g", DOMAINS, "u")) == mate_is("2")._replace(problem=MateProblem.COMPLETED)
+    assert node.ask(GetMateStatus("2", "9")).status is Status.ENDED
 
 
 def test_a_member_killed_between_its_submission_and_its_admission_is_in_its_group(node: Node, monkeypatch) -> None:
@@ -217,13 +189,12 @@ def test_a_member_killed_between_its_submission_and_its_admission_is_in_its_grou
         patched.setattr(LiveDomain, "admit", killed)
         node.guarded(lambda: node._submit(member(2)))
     node.begin()
-    assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.MATE, "2")
+    assert node.ask(GetMember("7", "g", DOMAINS, "u")) == mate_is("2")
 
 
 def test_a_domain_whose_jobs_can_name_no_groups_takes_no_members(tmp_path: Path) -> None:
-    world = SlurmWorld(tmp_path, 1, {name: CoschedulingSettings() for name in "ab"}, Faults())
-    node = world.nodes["a"]
+    node = domain_a(tmp_path, kind=SlurmNode)
     node.domain.scheduler.capabilities = replace(node.domain.scheduler.capabilities, groups=False)
-    assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS)
-    assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
-    assert ask(node, GetProposal("b/7/1", "1", "7")) == ProposalOutcome(Outcome.UNKNOWN)
+    assert node.ask(GetMember("7", "g", DOMAINS, "u")) == NO_GROUPS
+    assert node.ask(PROPOSE) == NO
+    assert node.ask(GetProposal("b/7/1", "1", "7")) == UNKNOWN

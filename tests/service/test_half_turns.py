@@ -11,7 +11,7 @@ from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.live_domain import LiveDomain
 from tests.service.outside import Killed
-from tests.service.world import Faults, World
+from tests.service.world import World, domain_a
 
 
 class Breaking:
@@ -52,8 +52,7 @@ class Breaking:
 def play(folder: Path, patch: pytest.MonkeyPatch, at: int, scheme: Scheme) -> int:
     """Start a pair whose jobs come a while apart; return how many effects that takes."""
     folder.mkdir()
-    settings = CoschedulingSettings(scheme=scheme, peer_grace=300)
-    world = World(folder, 1, dict.fromkeys("ab", settings), Faults())
+    world = domain_a(folder, CoschedulingSettings(scheme=scheme, peer_grace=300)).world
     with patch.context() as patched:
         breaking = Breaking(patched, world, at)
         world.nodes["b"].expected.add("1")

@@ -16,7 +16,6 @@ from cosched.service.wire.terms import MAX_TOGETHER
 from cosched.validation.pair_names import MOST
 from tests.service.job_records import queued
 from tests.service.test_hostile_submissions import CASES, MIDDLE, Case, a_site, cancel_all
-from tests.service.world import SCRIPT
 
 JOBS, LEFT = 20, 3000  # bytes of each that may be left: the timers of the test's world are some
 
@@ -41,13 +40,9 @@ async def test_the_longest_names_groups_and_terms_leave_nothing_either(tmp_path:
     try:
         async with a_site(tmp_path / "a", case, MIDDLE) as site:
             for turn in range(2):
-                site.domain.turns._outside.call = lambda _: None  # type: ignore[method-assign]  # nobody is there
+                site.domain.turns._outside.call = lambda _: None  # nobody is there
                 for number in range(turn * JOBS, (turn + 1) * JOBS):
-                    with site.domain.turns.take():
-                        record = in_a_group(case, 1 + number)
-                        site.domain.add(record, SCRIPT)
-                        site.domain.admit(record)
-                        site.domain.enqueue(record)
+                    site.node._submit(in_a_group(case, 1 + number))
                 assert len(site.domain.jobs) == JOBS
                 await cancel_all(site)
                 gc.collect()

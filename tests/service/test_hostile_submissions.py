@@ -22,7 +22,6 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.column import Column
 from cosched.schedulers.kind import SchedulerKind
@@ -34,7 +33,7 @@ from tests.conformance.schedulers.kinds import example
 from tests.installed import PAPERS
 from tests.service.hostile import FEW, MIDDLE, SUBMISSIONS
 from tests.service.test_operations import WANTED, Site
-from tests.service.world import Faults, Node, World
+from tests.service.world import Node, domain_a
 from tests.waiting import until
 
 if PAPERS:
@@ -42,27 +41,6 @@ if PAPERS:
 
 SMALL, LARGE = 64, 1 << 15  # nodes
 LEFT = 2000  # bytes that may be left of a job that has ended: tests remember jobs, too
-
-
-class HostileNode(Node):
-    world: HostileWorld
-
-    @property
-    def kind(self) -> SchedulerKind:
-        return self.world.kind
-
-    def _scheduler(self) -> Any:
-        return self.world.kind.open(self.world.settings)
-
-
-class HostileWorld(World):
-    """One domain."""
-
-    node_kind = HostileNode
-
-    def __init__(self, folder: Path, kind: SchedulerKind, settings: Any) -> None:
-        self.kind, self.settings = kind, settings
-        super().__init__(folder, 1, {"a": CoschedulingSettings()}, Faults())
 
 
 @dataclass(frozen=True)
@@ -97,14 +75,21 @@ CASES = {
 @asynccontextmanager
 async def a_site(folder: Path, case: Case, nodes: int) -> AsyncIterator[Site]:
     folder.mkdir()
-    world = HostileWorld(folder, case.kind, case.settings(nodes))
-    world.nodes["a"].run_times = defaultdict(lambda: 10)
-    site = Site(world.nodes["a"])
+
+    class HostileNode(Node):
+        kind = case.kind
+
+        def _scheduler(self) -> Any:
+            return case.kind.open(case.settings(nodes))
+
+    node = domain_a(folder, names="a", kind=HostileNode)
+    node.run_times = defaultdict(lambda: 10)
+    site = Site(node)
     try:
         yield site
     finally:
         await site.running.close()
-        world.close()
+        node.world.close()
 
 
 class Lines:

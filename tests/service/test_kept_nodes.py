@@ -4,35 +4,28 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cosched.core.effects import Call
-from cosched.core.events import Asked, CallFailed
+from cosched.core.events import CallFailed
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Failure,
-    Found,
     GetMateStatus,
     GetMember,
     GetProposal,
-    GroupProposed,
-    MateJobId,
-    MateStatus,
-    Outcome,
-    ProposalOutcome,
     ProposeGroupStart,
-    Settled,
     SettleGroupStart,
-    Status,
-    Vote,
     named_group,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.service.api.views import Views
 from tests.service.job_records import queued
 from tests.service.outside import Outside
-from tests.service.world import Faults, Node, World
+from tests.service.replies import BOOKED, BUSY, DROPPED, NO, QUEUING, SETTLED, mate_is
+from tests.service.world import Node, domain_a
 
 RELEASE, PATIENCE = 20, 30
 SETTINGS = CoschedulingSettings(
@@ -43,7 +36,6 @@ SETTINGS = CoschedulingSettings(
     on_peer_unreachable=OnUnreachable.YIELD,
 )
 FOR_EVER = 86_400_000  # seconds: the longest lease that the protocol has
-NO = GroupProposed(Vote.NO)
 
 
 class Liar:
@@ -52,15 +44,11 @@ class Liar:
     def __init__(self, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         self.node = node
         self.numbers = count(1)
-        self.answers: dict[type, object] = {
-            GetMateStatus: MateStatus(Status.QUEUING, 0, None),
-            ProposeGroupStart: NO,
-            SettleGroupStart: Settled(True),
-        }
+        self.answers = {GetMateStatus: QUEUING, ProposeGroupStart: NO, SettleGroupStart: SETTLED}
         monkeypatch.setattr(Outside, "call", lambda outside, call: self._called(outside, call))
 
     def _called(self, outside: Outside, call: Call) -> None:
-        answer = MateJobId(Found.MATE, call.job) if isinstance(call.request, GetMember) else None
+        answer = mate_is(call.job) if isinstance(call.request, GetMember) else None
         answer = answer or self.answers.get(type(call.request))
         if answer is not None:
             outside.later(self.node.world.now, lambda: self.node.domain.calls.answered(call, answer))
@@ -68,15 +56,12 @@ class Liar:
             failed = CallFailed(call.job, call.request, Failure.TIMEOUT, call.peer)
             outside.later(self.node.world.now + 1, lambda: self.node.domain.calls.failed(call, failed, "no answer"))
 
-    def ask(self, request: object) -> object:
-        return self.node.domain.questions.ask(Asked("b", request))
-
-    def propose(self, job: str = "1", lease: int = FOR_EVER) -> GroupProposed:
-        return self.ask(ProposeGroupStart(f"b/{job}/{next(self.numbers)}", job, job, 0, lease))
+    def propose(self, job: str = "1", lease: int = FOR_EVER) -> Any:
+        return self.node.ask(ProposeGroupStart(f"b/{job}/{next(self.numbers)}", job, job, 0, lease))
 
     def drop(self, job: str = "1") -> None:
         last = next(self.numbers) - 1
-        self.ask(SettleGroupStart(f"b/{job}/{last}", job, job, start=False))
+        self.node.ask(SettleGroupStart(f"b/{job}/{last}", job, job, start=False))
 
     def each_second(self, act, until: int) -> None:
         for instant in range(self.node.world.now, until):
@@ -86,8 +71,7 @@ class Liar:
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     """Domain a of ten nodes."""
-    world = World(tmp_path, 1, dict.fromkeys("ab", SETTINGS), Faults())
-    return world.nodes["a"]
+    return domain_a(tmp_path, SETTINGS)
 
 
 @pytest.fixture
@@ -100,8 +84,13 @@ def submit(node: Node, job: int, nodes: int, *, group: bool = False) -> None:
     named = named_group(f"g{job}", ("b",)) if group else None
     node._submit(queued(job, nodes, 1000, node.world.now, named=named))
     if group:
-        found = node.domain.questions.ask(Asked("b", GetMember(str(job), f"g{job}", ("a", "b"), "u")))
-        assert found.job == str(job)
+        assert node.ask(GetMember(str(job), f"g{job}", ("a", "b"), "u")).job == str(job)
+
+
+def has_yielded(node: Node, nodes: int) -> None:
+    """Job 1 waits in the queue for the others of its group."""
+    submit(node, 1, nodes, group=True)
+    node.world.run(node.world.now + 60)
 
 
 def start_of_another(node: Node) -> int:
@@ -113,17 +102,15 @@ def start_of_another(node: Node) -> int:
 
 
 def test_no_lease_is_longer_than_that_of_the_receiver(node: Node, liar: Liar):
-    submit(node, 1, 10, group=True)
-    node.world.run(node.world.now + 60)
-    assert liar.propose().vote is Vote.BOOKED
+    has_yielded(node, 10)
+    assert liar.propose() == BOOKED
     assert start_of_another(node) <= RELEASE + PATIENCE + PATIENCE // 4 + 1
 
 
 def test_a_word_of_the_proposer_ends_it_at_once(node: Node, liar: Liar):
-    liar.answers[GetProposal] = ProposalOutcome(Outcome.DROPPED)
-    submit(node, 1, 10, group=True)
-    node.world.run(node.world.now + 60)
-    assert liar.propose().vote is Vote.BOOKED
+    liar.answers[GetProposal] = DROPPED
+    has_yielded(node, 10)
+    assert liar.propose() == BOOKED
     assert start_of_another(node) <= RELEASE + 1
 
 
@@ -134,8 +121,7 @@ def test_proposals_that_follow_each_other_have_one_lease_together(node: Node, li
             liar.drop()
         liar.propose(lease=3)
 
-    submit(node, 1, 10, group=True)
-    node.world.run(node.world.now + 60)
+    has_yielded(node, 10)
     liar.each_second(renew, node.world.now + 900)
     node.world.run(node.world.now + 1)
     assert start_of_another(node) <= RELEASE + 2
@@ -146,7 +132,7 @@ def test_a_job_that_is_ready_by_itself_yields_when_it_was_kept_for_so_long(node:
     submit(node, 1, 10, group=True)
     assert node.domain.state("1") is JobState.READY
     liar.each_second(lambda: (liar.drop(), liar.propose(lease=3)), node.world.now + 900)
-    liar.answers[GetMateStatus] = MateStatus(Status.QUEUING, 0, None)
+    liar.answers[GetMateStatus] = QUEUING
     assert start_of_another(node) <= RELEASE + 2
 
 
@@ -155,25 +141,23 @@ def test_what_is_kept_counts_under_the_cap_and_one_job_may_exceed_it(node: Node,
         submit(node, job, 2, group=True)
     submit(node, 5, 10, group=True)
     node.world.run(node.world.now + 60)
-    assert [liar.propose(str(job)).vote for job in (1, 2, 3)] == [Vote.BOOKED, Vote.BOOKED, Vote.BUSY]
+    assert [liar.propose(str(job)) for job in (1, 2, 3)] == [BOOKED, BOOKED, BUSY]
     assert node.domain.scheduler.free == 6
-    for job in (1, 2):
-        liar.ask(SettleGroupStart(f"b/{job}/{job}", str(job), str(job), start=False))
-    assert liar.propose("4").vote is Vote.BOOKED
+    for job in "12":
+        node.ask(SettleGroupStart(f"b/{job}/{job}", job, job, start=False))
+    assert liar.propose("4") == BOOKED
     assert node.domain.core.ledger.booked == {"4": 2}
-    node._die()
-    node.begin()
+    node.restart()
     assert node.domain.core.ledger.booked == {"4": 2}
-    liar.ask(SettleGroupStart("b/4/4", "4", "4", start=False))
+    node.ask(SettleGroupStart("b/4/4", "4", "4", start=False))
     node.world.run(node.world.now + 3)
-    assert liar.propose("5").vote is Vote.BOOKED
+    assert liar.propose("5") == BOOKED
 
 
 def test_what_is_kept_leaves_less_to_hold(node: Node, liar: Liar):
-    submit(node, 1, 2, group=True)
-    node.world.run(node.world.now + 60)
+    has_yielded(node, 2)
     node.domain.core.ledger.configure(replace(SETTINGS, scheme=Scheme.HOLD))
-    assert liar.propose().vote is Vote.BOOKED
+    assert liar.propose() == BOOKED
     submit(node, 2, 4, group=True)
     submit(node, 3, 3, group=True)
     node.world.run(node.world.now + 2)
@@ -181,8 +165,7 @@ def test_what_is_kept_leaves_less_to_hold(node: Node, liar: Liar):
 
 
 def test_whose_nodes_are_kept_for_whom_is_shown(node: Node, liar: Liar):
-    submit(node, 1, 3, group=True)
-    node.world.run(node.world.now + 60)
+    has_yielded(node, 3)
     liar.propose()
     views = Views(node.domain, node.domain.clock)
     assert (views.node_counts().held, views.node_counts().busy, views.node_counts().idle) == (3, 0, 7)

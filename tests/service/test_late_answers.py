@@ -6,23 +6,21 @@ import pytest
 
 from cosched.core.effects import Answer
 from cosched.core.protocol import (
-    GroupProposed,
     MateStarted,
     MateTried,
     ProposeGroupStart,
     Reply,
-    Settled,
     SettleGroupStart,
     StartJob,
     TryStartMate,
-    Vote,
 )
 from cosched.service.domain.late_answers import Late, LateAnswers
+from tests.service.replies import BOOKED, NO, SETTLED
 
 TOO_LATE: list[tuple[Late, Reply]] = [
     (TryStartMate("b/7/1", "2", "7", 0), MateTried(False)),
     (StartJob("b/7/1", "2", "7", 3), MateStarted(False)),
-    (ProposeGroupStart("b/7/1", "2", "7", 0, 60), GroupProposed(Vote.NO)),
+    (ProposeGroupStart("b/7/1", "2", "7", 0, 60), NO),
 ]
 
 
@@ -32,8 +30,8 @@ async def test_a_call_that_another_one_has_overtaken_is_refused_in_the_words_of_
     following = ProposeGroupStart("b/7/2", "2", "7", 0, 60, not_before=6000)
     first, second = (asyncio.ensure_future(late.of("b", call)) for call in (request_, following))
     await asyncio.sleep(0)
-    late.tell(Answer("b", following, GroupProposed(Vote.BOOKED, earliest=6000)))
-    assert (await first, await second) == (refused, GroupProposed(Vote.BOOKED, earliest=6000))
+    late.tell(Answer("b", following, BOOKED._replace(earliest=6000)))
+    assert (await first, await second) == (refused, BOOKED._replace(earliest=6000))
     assert type(first.result()) is type(refused)
 
 
@@ -43,13 +41,13 @@ async def test_a_call_that_waits_is_not_answered_by_what_is_said_to_an_earlier_o
     dropped, asked = SettleGroupStart("b/7/1", "2", "7", start=False), ProposeGroupStart("b/7/2", "2", "7", 0, 60)
     told, voted = (asyncio.ensure_future(late.of("b", call)) for call in (dropped, asked))
     await asyncio.sleep(0)
-    late.tell(Answer("b", dropped, Settled(True)))
-    assert await told == Settled(True)
+    late.tell(Answer("b", dropped, SETTLED))
+    assert await told == SETTLED
     assert not voted.done()
     told = asyncio.ensure_future(late.of("b", dropped))
     await asyncio.sleep(0)
-    late.tell(Answer("b", asked, GroupProposed(Vote.BOOKED)))
-    assert await voted == GroupProposed(Vote.BOOKED)
+    late.tell(Answer("b", asked, BOOKED))
+    assert await voted == BOOKED
     assert not told.done()
     told.cancel()
 

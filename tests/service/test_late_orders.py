@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -20,11 +20,9 @@ from cosched.service.tasks import Tasks
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.manager import MustHoldError
 from tests.conformance.memory import Machine, Memory
-from tests.service.offered_site import Site, store
+from tests.service.offered_site import Site
 
-__all__ = ["store"]
-
-NOBODY = cast(Any, SimpleNamespace())
+NOBODY = SimpleNamespace()
 
 
 class Manned:
@@ -78,9 +76,7 @@ async def test_the_end_of_a_hold_before_a_restart_leaves_the_hold_after_it_alone
 
 
 @pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])
-async def test_a_job_that_lost_its_nodes_before_an_order_came_keeps_those_that_it_has_got_since(
-    store: Store, scheme: Scheme
-) -> None:
+async def test_a_job_that_lost_its_nodes_before_an_order_came_keeps_those_that_it_has_got_since(store, scheme):
     manned = await Manned(site := Site(store, scheme=scheme)).open()
     site.submit(1)
     manned.read()
@@ -106,7 +102,7 @@ async def test_a_job_that_ends_while_its_manager_says_that_it_cannot_yield_is_of
         site.domain.end("1", JobState.CANCELLED)
         raise MustHoldError("it would be lost")
 
-    manned.manager.give_back = give_back  # type: ignore[method-assign,assignment]
+    manned.manager.give_back = give_back
     await manned.carry_out(*site.orders)
     assert site.state(1) is None
 

@@ -22,22 +22,20 @@ from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub, add_DomainServiceServicer_to_server
 from tests.service.job_records import queued
-from tests.service.world import Faults, World
+from tests.service.pki import running
+from tests.service.world import domain_a
 
 
 @pytest.fixture
 def domain(tmp_path: Path) -> LiveDomain:
     """Three jobs have ended, three run or hold, and some wait."""
-    settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
-    world = World(tmp_path, 1, settings, Faults())
-    node = world.nodes["a"]
+    node = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD))
     for number in range(31):  # a PBS server begins with 0
         node.run_times[str(number)] = 10 if number < 4 else 10_000
         named = named_mate("b", f"pair{number}") if number % 4 == 1 else None
-        owner = ("ann", "bob")[number % 2]
-        node._submit(queued(number, 3, 20_000, world.now, owner=owner, named=named))
+        node._submit(queued(number, 3, 20_000, node.world.now, owner=("ann", "bob")[number % 2], named=named))
     node.expected = {"never over"}
-    world.run(until=5000)
+    node.world.run(until=5000)
     assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}
     assert node.store.jobs([JobState.COMPLETED], None, False, 0, -1)
     return node.domain
@@ -51,11 +49,8 @@ async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), reads, *[None] * 6)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    async with running(server) as address, grpc.aio.insecure_channel(address) as channel:
         yield DomainServiceStub(channel)
-    await server.stop(None)
     await reads.close()
 
 
@@ -76,20 +71,13 @@ STATES = [(), ("QUEUED",), ("RUNNING", "HOLDING"), ("COMPLETED",), ("QUEUED", "C
 @pytest.mark.parametrize("states", STATES)
 async def test_the_jobs_of_memory_are_those_that_the_database_would_give(domain, states) -> None:
     wanted = [JobState[state] for state in states if state != "UNSPECIFIED"] or (None if states else ACTIVE)
+    names = [f"JOB_STATE_{state}" for state in states]
     async with served(domain) as stub:
         for owner in ("", "ann", "nobody"):
             for paired_only in (False, True):
                 kept = domain.store.jobs(wanted, owner or None, paired_only, -1, -1)
-                found = [
-                    await all_pages(
-                        stub,
-                        states=[f"JOB_STATE_{state}" for state in states],
-                        owner=owner,
-                        paired_only=paired_only,
-                        page_size=size,
-                    )
-                    for size in (0, 1, 4)
-                ]
+                asked = {"states": names, "owner": owner, "paired_only": paired_only}
+                found = [await all_pages(stub, page_size=size, **asked) for size in (0, 1, 4)]
                 assert found == [[str(record.id) for record in kept]] * 3
 
 

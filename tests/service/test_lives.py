@@ -6,7 +6,7 @@ from pathlib import Path
 from cosched.core.protocol import named_group
 from cosched.core.settings import CoschedulingSettings
 from tests.service.job_records import queued
-from tests.service.world import Faults, Node, World
+from tests.service.world import Node, domain_a
 
 BEGIN = 1002  # when domains look for their peers, and each 10 s from then on
 SETTINGS = CoschedulingSettings(mate_patience=160, peer_grace=120, release_jitter=0, max_held_fraction=1)
@@ -21,14 +21,13 @@ def submit(node: Node) -> None:
 
 def kill(node: Node, until: int) -> None:
     """End its service as by a signal; it is started again at that instant."""
-    node.lives += 1
-    node.domain = None
+    node.end_for_good()
     node.store.close()
     node.world.at(until, node.begin)
 
 
 def test_case_4_who_was_killed_and_has_missed_a_start_starts_when_it_is_back(tmp_path: Path) -> None:
-    world = World(tmp_path, 1, dict.fromkeys("abcd", SETTINGS), Faults())
+    world = domain_a(tmp_path, SETTINGS, "abcd").world
     for node in [world.nodes[name] for name in "abc"]:
         node.run_for(1, 1000)
         node.expected.add("1")

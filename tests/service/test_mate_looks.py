@@ -9,17 +9,7 @@ import pytest
 from cosched.core.effects import Answer
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Failure,
-    GetMateStatus,
-    MateStatus,
-    MemberTold,
-    Settled,
-    SettleGroupStart,
-    Status,
-    TellMember,
-)
-from cosched.core.settings import CoschedulingSettings
+from cosched.core.protocol import Failure, MateStatus, MemberTold, Settled, SettleGroupStart, Status, TellMember
 from cosched.service.api.views import Views
 from cosched.service.domain import mate_states
 from cosched.service.peers import mate_looks
@@ -27,7 +17,7 @@ from cosched.service.peers.mate_looks import MateLooks
 from cosched.service.peers.peers import CallError
 from cosched.service.tasks import Tasks
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.world import Faults, World
+from tests.service.world import World, domain_a
 
 RUNNING, ENDED = wire.MATE_STATUS_RUNNING, wire.MATE_STATUS_ENDED
 
@@ -45,7 +35,7 @@ class Looking:
         self.looks = MateLooks(self.domain, self, self.tasks)
         self.views = Views(self.domain, self.domain.clock)
 
-    async def call(self, peer: str, request: GetMateStatus) -> MateStatus:
+    async def call(self, peer, request) -> MateStatus:
         assert (peer, request.caller) == ("b", request.job)
         self.asked += 1
         if self.status is None:
@@ -87,8 +77,7 @@ class Looking:
 @pytest.fixture
 def looking(tmp_path, monkeypatch):
     """Two jobs that run with others on b: a pair, and a group of two."""
-    settings = CoschedulingSettings()
-    made = World(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
+    made = domain_a(tmp_path).world
     for name in "ab":
         made.nodes[name].submit(1, 1, 90_000, "p")
         made.nodes[name].submit(2, 1, 90_000, None, "g")

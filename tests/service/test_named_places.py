@@ -1,9 +1,7 @@
 """A live domain whose scheduler gives nodes by name, over the local manager: a job starts on these, whatever dies."""
 
-import asyncio
 import getpass
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +12,13 @@ from cosched.service.manager.runner import Runner
 from cosched.service.store import JobRecord, JobScript
 from cosched.service.tasks import Tasks
 from cosched_adapters.launcher import NodesBusyError, SpecError
-from tests.adapters.conftest import place  # noqa: F401
+from tests.adapters.conftest import place
 from tests.adapters.machine import Machine, machine
 from tests.core.named import Named
-from tests.service.world import Faults, Node, World
+from tests.service.world import Node, domain_a
 from tests.waiting import until
 
+__all__ = ["place"]
 NODES = 4
 SCRIPT = b"#!/bin/sh\necho $COSCHED_NODES $COSCHED_NODELIST\nwhile [ ! -e end ]; do sleep 0.05; done\n"
 
@@ -37,25 +36,17 @@ class NamedNode(Node):
     def _submit(self, record: JobRecord) -> None:
         record.owner = getpass.getuser()
         record.columns = json.dumps({"nodelist": self.nodelist}) if self.nodelist else None
-        script = JobScript(SCRIPT, (), str(self.path.parent), {})
-        with self.domain.turns.take():
-            self.domain.add(record, script)
-            self.domain.admit(record)
-            self.domain.enqueue(record)
+        super()._submit(record, JobScript(SCRIPT, (), str(self.path.parent), {}))
 
     def launch(self, job: str) -> None:
         """The runner does."""
 
 
-class NamedWorld(World):
-    node_kind = NamedNode
-
-
 class Service:
     """A life of the domain with a runner for the manager; without `launches` it dies before it launches anything."""
 
-    def __init__(self, world: World, here: Machine, *, launches: bool) -> None:
-        self.domain = world.nodes["a"].domain
+    def __init__(self, node: NamedNode, here: Machine, *, launches: bool) -> None:
+        self.domain = node.domain
         self.here, self.tasks = here, Tasks(pytest.fail)
         runner = Runner(self.domain, here.manager, Launches(self.domain, here.manager, self.tasks), self.tasks)
         self.runner, self.launches = runner, launches
@@ -73,51 +64,39 @@ class Service:
         return self.domain.jobs[job].allocation.where
 
 
-def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_dies_before(place: Path):  # noqa: F811
-    world = NamedWorld(place, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
-    node = world.nodes["a"]
-
-    async def lives() -> None:
-        async with machine(place, NODES) as here:
-            dies = Service(world, here, launches=False)
-            node.submit(1, 2, 10**6, None)
-            assert dies.names("1") == ("slot2", "slot3")
-        node.store.close()
-        node.begin()
-        async with machine(place, NODES) as here:
-            service = Service(world, here, launches=True)
-            await service.take_up()
-            assert (await here.line("1"), service.names("1")) == ("2 slot2,slot3", ("slot2", "slot3"))
-            await service.tasks.close()
-        node.store.close()
-        node.begin()
-        async with machine(place, NODES) as here:
-            service = Service(world, here, launches=True)
-            await service.take_up()
-            node.submit(2, 1, 10**6, None, nodelist="slot0")
-            node.submit(3, 1, 10**6, None, nodelist="slot0")  # it waits
-            node.submit(4, 1, 10**6, None)
-            assert (await here.line("2"), await here.line("4")) == ("1 slot0", "1 slot1")
-            assert service.domain.state("3") is JobState.QUEUED
-            (place / "end").touch()
-            await until(lambda: all(here.manager._jobs[job].ended for job in "124"))
-            await service.tasks.close()
-
-    asyncio.run(lives())
+async def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_dies_before(place):
+    node = domain_a(place, CoschedulingSettings(scheme=Scheme.OFF), "a", NamedNode)
+    async with machine(place, NODES) as here:
+        dies = Service(node, here, launches=False)
+        node.submit(1, 2, 10**6, None)
+        assert dies.names("1") == ("slot2", "slot3")
+    node.restart()
+    async with machine(place, NODES) as here:
+        service = Service(node, here, launches=True)
+        await service.take_up()
+        assert (await here.line("1"), service.names("1")) == ("2 slot2,slot3", ("slot2", "slot3"))
+        await service.tasks.close()
+    node.restart()
+    async with machine(place, NODES) as here:
+        service = Service(node, here, launches=True)
+        await service.take_up()
+        node.submit(2, 1, 10**6, None, nodelist="slot0")
+        node.submit(3, 1, 10**6, None, nodelist="slot0")  # it waits
+        node.submit(4, 1, 10**6, None)
+        assert (await here.line("2"), await here.line("4")) == ("1 slot0", "1 slot1")
+        assert service.domain.state("3") is JobState.QUEUED
+        (place / "end").touch()
+        await until(lambda: all(here.manager._jobs[job].ended for job in "124"))
+        await service.tasks.close()
 
 
-def test_the_local_manager_launches_a_job_on_the_nodes_that_it_names_or_not_at_all(place: Path):  # noqa: F811
-    async def story() -> None:
-        async with machine(place, NODES) as here:
-            await here.launch(
-                "1", "/bin/sh", "-c", "echo $COSCHED_NODELIST; sleep 60", nodes=2, where=("slot3", "slot0")
-            )
-            assert await here.line("1") == "slot3,slot0"
-            with pytest.raises(NodesBusyError, match="slot0 wanted, which other jobs have"):
-                await here.launch("2", "true", where=("slot0",))
-            with pytest.raises(SpecError, match="where: this machine has no 'slot4': slot0 to slot3"):
-                await here.launch("2", "true", where=("slot4",))
-            await here.manager.cancel("1")
-            await here.ended("1")
-
-    asyncio.run(story())
+async def test_the_local_manager_launches_a_job_on_the_nodes_that_it_names_or_not_at_all(place):
+    async with machine(place, NODES) as here:
+        await here.launch("1", "/bin/sh", "-c", "echo $COSCHED_NODELIST; sleep 60", nodes=2, where=("slot3", "slot0"))
+        assert await here.line("1") == "slot3,slot0"
+        with pytest.raises(NodesBusyError, match="slot0 wanted, which other jobs have"):
+            await here.launch("2", "true", where=("slot0",))
+        with pytest.raises(SpecError, match="where: this machine has no 'slot4': slot0 to slot3"):
+            await here.launch("2", "true", where=("slot4",))
+        await here.manager.cancel("1")
+        await here.ended("1")

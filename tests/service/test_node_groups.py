@@ -8,7 +8,7 @@ from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.v1.cluster_pb2 import NodeState
 from cosched_adapters.manager import UnavailableError
-from tests.service.offered_site import Site, site, store  # noqa: F401
+from tests.service.offered_site import Site
 
 STATES = {"n1": "busy", "n2": "idle", "n3": "down", "n4": "held", "n5": "busy", "n6": "idle"}
 
@@ -25,7 +25,7 @@ class System:
 
 
 @pytest.fixture
-def told(site: Site):  # noqa: F811
+def told(site: Site):
     async def groups(system: System, times: int = 1) -> list[tuple[str, int, str]]:
         queue = BatchQueue(site.domain, system, Coupled(["b"]))
         for _ in range(times):
@@ -35,7 +35,7 @@ def told(site: Site):  # noqa: F811
     return groups
 
 
-async def test_free_nodes_and_those_that_are_down_are_told_by_name(site: Site, told) -> None:  # noqa: F811
+async def test_free_nodes_and_those_that_are_down_are_told_by_name(site: Site, told) -> None:
     """Our job 1 has two nodes; of another job, which we do not know, is the third one that is taken."""
     site.submit(1)
     site.hold(1)

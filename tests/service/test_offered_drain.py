@@ -4,9 +4,7 @@ from cosched.core.effects import Release, Reschedule, Start, Yield
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried
-from tests.service.offered_site import NOW, Site, site, store
-
-__all__ = ["site", "store"]  # fixtures
+from tests.service.offered_site import NOW, Site
 
 EXPECTED, SETTLE = 7200, 30
 
@@ -14,10 +12,6 @@ EXPECTED, SETTLE = 7200, 30
 def drain(site: Site) -> None:
     with site.domain.turns.take():
         site.domain.draining.begin(EXPECTED, SETTLE)
-
-
-def release_due(site: Site, job: int) -> None:
-    site.domain.timer_due(ReleaseDue(str(job)))
 
 
 def given_back(site: Site) -> None:
@@ -33,7 +27,7 @@ def test_what_holds_is_given_back_when_the_time_to_settle_is_over(site):
     assert site.state(17) is JobState.HOLDING
     assert site.domain.draining.unsettled() == ["17"]
     site.clock.instant = NOW + SETTLE
-    release_due(site, 17)
+    site.domain.timer_due(ReleaseDue("17"))
     assert site.orders == [Release("17")]
     assert site.domain.draining.unsettled() == ["17"]  # the manager is at it
     given_back(site)

@@ -3,29 +3,14 @@
 import pytest
 
 from cosched.core.effects import Start, TryReady, Yield
-from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GetMateStatus,
-    GetMember,
-    GroupProposed,
-    MateJobId,
-    MateStatus,
-    ProposeGroupStart,
-    SettleGroupStart,
-    Status,
-    Vote,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import GetMateStatus, GetMember, ProposeGroupStart, SettleGroupStart, named_group, named_mate
 from cosched.service.domain.story import Noted
 from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site
-from tests.service.offered_site import store as store
+from tests.service.replies import BOOKED, NO, QUEUING, UNSUBMITTED, mate_is
 
 DOMAINS = ("a", "b", "c")
-UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 
 
 @pytest.fixture
@@ -39,15 +24,15 @@ def site(store) -> Site:
 def submit(site: Site, job: int, group: str = "g") -> None:
     site.offered.submitted(queued(job, 2, 0, NOW, owner="ann", named=named_group(group, ("b", "c"))))
     for peer in "bc":
-        site.domain.questions.ask(Asked(peer, GetMember(str(job), group, DOMAINS, "ann")))
+        site.ask(GetMember(str(job), group, DOMAINS, "ann"), peer)
 
 
 def propose(site: Site, number: int, job: int = 1) -> object:
-    return site.domain.questions.ask(Asked("b", ProposeGroupStart(f"b/{job}/{number}", str(job), str(job), 0, 60)))
+    return site.ask(ProposeGroupStart(f"b/{job}/{number}", str(job), str(job), 0, 60))
 
 
 def settle(site: Site, number: int, *, start: bool) -> None:
-    site.domain.questions.ask(Asked("b", SettleGroupStart(f"b/1/{number}", "1", "1", start=start)))
+    site.ask(SettleGroupStart(f"b/1/{number}", "1", "1", start=start))
 
 
 def yields(site: Site) -> None:
@@ -61,7 +46,7 @@ def test_an_offer_is_kept_until_the_group_starts(site: Site) -> None:
     assert propose(site, 1) is None  # the answer comes later
     assert site.orders == [TryReady("1")]
     site.offered.tried("1", True)
-    assert propose(site, 1) == GroupProposed(Vote.BOOKED)
+    assert propose(site, 1) == BOOKED
     assert (site.orders, site.state(1)) == ([], JobState.READY)
     settle(site, 1, start=True)
     assert site.orders == [Start("1")]
@@ -89,7 +74,7 @@ def test_what_is_dropped_is_the_jobs_own_turn_on_the_nodes_that_it_has(site: Sit
     assert site.orders == [TryReady("1")]
     assert site.state(1) is JobState.READY
     assert [call.peer for call in site.outside.calls] == ["b", "c"]
-    assert propose(site, 1) == GroupProposed(Vote.NO)
+    assert propose(site, 1) == NO
 
 
 def test_a_job_that_has_yielded_gives_its_nodes_back(store) -> None:
@@ -107,7 +92,7 @@ def test_a_job_that_has_yielded_gives_its_nodes_back(store) -> None:
 def test_a_job_that_leaves_its_group_during_a_try_starts_when_it_is_offered(site: Site) -> None:
     propose(site, 1)
     site.offered.relinked("1", None)
-    assert propose(site, 1) == GroupProposed(Vote.NO)
+    assert propose(site, 1) == NO
     site.offered.tried("1", True)
     assert site.orders[-1] == Start("1")
 
@@ -128,7 +113,7 @@ def test_of_two_groups_that_wait_for_each_others_nodes_one_gives_way(site: Site)
     """Job 1 has nodes and proposes; job 2 is tried for its group, and perhaps waits for these nodes."""
     submit(site, 2, "h")
     site.offer(1)
-    for kind, answer in ((GetMember, MateJobId(Found.MATE, "1")), (GetMateStatus, MateStatus(Status.QUEUING, 0, None))):
+    for kind, answer in ((GetMember, mate_is("1")), (GetMateStatus, QUEUING)):
         for call in [call for call in site.outside.calls if type(call.request) is kind]:
             site.domain.calls.answered(call, answer)
     assert type(site.outside.calls[-1].request) is ProposeGroupStart

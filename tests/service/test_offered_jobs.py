@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from cosched.core.effects import PassOver, Release, Start, Try, Yield
-from cosched.core.events import Asked, ReleaseDue
+from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     NO_MATE,
@@ -15,7 +15,6 @@ from cosched.core.protocol import (
     GetMateJobId,
     MateJobId,
     MateProblem,
-    MateStatus,
     MateTried,
     MemberTold,
     Status,
@@ -29,9 +28,8 @@ from cosched.service.domain.malleable import said_of
 from cosched.service.domain.offered_jobs import Told
 from cosched.service.domain.story import KINDS, Noted
 from tests.service.job_records import queued
-from tests.service.offered_site import NOW, Site, site, store
-
-__all__ = ["site", "store"]
+from tests.service.offered_site import NOW, Site
+from tests.service.replies import QUEUING, UNSUBMITTED, mate_is
 
 # Orders
 
@@ -41,7 +39,7 @@ def test_a_hold_is_no_order_and_a_start_is_one(site):
     site.hold(1)
     assert site.orders == []
     assert site.state(1) is JobState.HOLDING
-    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0)))
+    site.ask(TryStartMate("b/1/1", "1", "1", 0))
     assert site.orders == [Start("1")]
 
 
@@ -197,7 +195,7 @@ def test_a_job_that_cannot_yield_holds(store):
     site = Site(store, scheme=Scheme.YIELD)
     site.submit(1)
     site.offer(1, can_yield=False)
-    site.answer(1, MateJobId(Found.MATE, "1"), MateStatus(Status.QUEUING, 0, None), MateTried(False))
+    site.answer(1, mate_is("1"), QUEUING, MateTried(False))
     assert (site.state(1), site.orders) == (JobState.HOLDING, [])
 
 
@@ -217,7 +215,7 @@ def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(s
     asked, news = (call.request for call in site.outside.calls[-2:])
     assert (site.state(1), site.orders, asked) == (JobState.READY, [], GetMateJobId("1", "new", None, "ann"))
     assert isinstance(news, TellMember), "the mate before hears that it has changed"
-    site.answer(1, MateJobId(Found.UNSUBMITTED, None))
+    site.answer(1, UNSUBMITTED)
     assert (site.state(1), site.orders) == (JobState.HOLDING, []), "nothing has started"
 
 
@@ -231,9 +229,8 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
     site.orders  # noqa: B018
     site.offer(1)
     site.answer(1, MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN))
-    assert (site.orders, site.state(1)) == (
-        ([Start("1")], JobState.RUNNING) if or_alone else ([Yield("1", 1.0)], JobState.QUEUED)
-    )
+    alone, waits = ([Start("1")], JobState.RUNNING), ([Yield("1", 1.0)], JobState.QUEUED)
+    assert (site.orders, site.state(1)) == (alone if or_alone else waits)
     kept = store.job(1)
     assert kept.named.or_alone is or_alone
     assert or_alone or kept.reason == "MateUnknown"
@@ -330,7 +327,7 @@ def test_a_try_of_the_first_of_two_pairs_goes_on(site):
 def test_a_try_of_a_run_that_is_over_is_answered_no_and_the_offer_is_a_runjob(site):
     """Its manager starts a job, and queues it again, while it looks for nodes for a try."""
     site.submit(1)
-    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, runs=0)))
+    site.ask(TryStartMate("b/1/1", "1", "1", 0, runs=0))
     site.domain.started("1")
     site.offered.withdrawn("1")
     site.domain.calls.answered(site.outside.calls[-1], MemberTold(True))
@@ -343,7 +340,7 @@ def test_a_try_of_a_run_that_is_over_is_answered_no_and_the_offer_is_a_runjob(si
 def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
     site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
-    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, 50.5)))
+    site.ask(TryStartMate("b/1/1", "1", "1", 0, 50.5))
     site.orders  # noqa: B018
     site.offered.tried("1", True)
     assert site.orders == [Start("1", 51.5)]
@@ -358,12 +355,12 @@ def test_an_agreed_instant_outlives_a_restart(site, store):
     site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
     request = TryStartMate("b/1/1", "1", "1", 0, 50.5)
-    site.domain.questions.ask(Asked("b", request))
+    site.ask(request)
     site.offered.tried("1", True)
     again = Site(store)
     again.offer(1)
     assert again.orders == [Start("1", 51.5)]
-    assert again.domain.questions.ask(Asked("b", request)) == MateTried(True, 51.5)
+    assert again.ask(request) == MateTried(True, 51.5)
 
 
 def test_a_restarted_domain_holds_on(site, store):

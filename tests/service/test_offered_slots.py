@@ -4,33 +4,21 @@ import pytest
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Start, Unbook, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GroupProposed,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    Settled,
-    SettleGroupStart,
-    Status,
-    Vote,
-)
+from cosched.core.protocol import GroupProposed, MateStarted, MateStatus, MateTried, Settled, Status, Vote
 from cosched.service.store import Store
 from cosched_adapters.batch_system import SlotOnRecord
-from tests.service.offered_site import NOW, Site, store
+from tests.service.offered_site import NOW, Site
+from tests.service.replies import BOOKED, NO, mate_is
 from tests.service.slot_site import SLOT, due, has_slot, last, propose, settle, site, site_of, slot_of, slots_of
 
-__all__ = ["site", "store"]
+__all__ = ["site"]
 
 
 def test_a_ready_job_agrees_on_a_slot_and_yields(site: Site, store: Store) -> None:
     has_slot(site, 1)
     assert [type(order) for order in site.orders] == [Quote, Book, Yield]
     assert (site.scheduler.meeting.slot("1"), site.state(1)) == (SLOT, JobState.QUEUED)
-    kept = store.job(1)
-    assert kept is not None
-    assert kept.slot == SLOT
+    assert store.job(1).slot == SLOT
 
 
 def test_at_its_slot_the_job_is_claimed_and_starts_once_its_mate_has(site: Site) -> None:
@@ -39,7 +27,7 @@ def test_at_its_slot_the_job_is_claimed_and_starts_once_its_mate_has(site: Site)
     slots.claimed(last(site, Claim), True)
     assert site.state(1) is JobState.READY
     assert site.outside.calls[-1].request.slot == slot_of(site)
-    site.answer(1, GroupProposed(Vote.BOOKED))
+    site.answer(1, BOOKED)
     assert site.orders[-1] == Start("1")
     assert site.scheduler.meeting.slot("1") is None
 
@@ -128,7 +116,7 @@ def test_a_proposal_that_is_over_frees_what_was_kept_for_it(site: Site) -> None:
     slots = has_slot(site, 1)
     slots.freed()
     slots.quoted(last(site, Quote), NOW + 50)
-    site.answer(1, GroupProposed(Vote.NO))
+    site.answer(1, NO)
     assert site.orders[-1] == EndTurn("1")
     assert site.scheduler.meeting.slot("1") == SLOT
 
@@ -141,7 +129,6 @@ def test_a_move_that_is_not_booked_is_taken_back_on_both_sides(site: Site) -> No
     site.answer(1, GroupProposed(Vote.BOOKED, earliest=NOW + 50))
     slots.booked(last(site, Book), False)
     told = site.outside.calls[-1].request
-    assert isinstance(told, SettleGroupStart)
     assert (told.request_id, told.start, told.keep) == (name, False, False)
     assert Unbook("1") in site.orders
     assert site.scheduler.meeting.slot("1") is None
@@ -161,31 +148,21 @@ def test_a_peer_books_a_slot_of_a_queued_job_and_starts_it_there(site: Site) -> 
     site.clock.instant = SLOT
     assert propose(site, 1, None, slot_of(site)) is None
     slots.claimed(last(site, Claim), True)
-    assert propose(site, 1, None, slot_of(site)) == GroupProposed(Vote.BOOKED)
+    assert propose(site, 1, None, slot_of(site)) == BOOKED
     settle(site, "b/1/9999", start=True)
     assert site.orders[-1] == Start("1")
 
 
-def test_a_job_that_is_offered_while_a_slot_for_now_is_booked_stays_bookable(site: Site) -> None:
+@pytest.mark.parametrize(("booked", "state"), [(True, JobState.QUEUED), (False, JobState.READY)])
+def test_a_job_that_is_offered_while_a_slot_for_now_is_asked_for_is_ready_unless_it_is_booked(site, booked, state):
     slots = slots_of(site)
     site.submit(1)
     propose(site, 1, NOW)
     slots.quoted(last(site, Quote), NOW)
     site.offer(1)
     assert site.state(1) is JobState.QUEUED
-    slots.booked(last(site, Book), True)
-    assert site.state(1) is JobState.QUEUED  # until it is started there
-    assert site.domain.core.jobs["1"].slot == NOW
-
-
-def test_a_job_that_was_offered_while_its_slot_could_not_be_booked_is_ready(site: Site) -> None:
-    slots = slots_of(site)
-    site.submit(1)
-    propose(site, 1, NOW)
-    slots.quoted(last(site, Quote), NOW)
-    site.offer(1)
-    slots.booked(last(site, Book), False)
-    assert site.state(1) is JobState.READY
+    slots.booked(last(site, Book), booked)
+    assert (site.state(1), site.domain.core.jobs["1"].slot) == (state, NOW if booked else None)
 
 
 @pytest.mark.parametrize("kind", [Quote, Book])
@@ -193,10 +170,9 @@ def test_what_comes_for_a_job_that_has_ended_is_no_fault(site: Site, kind: type)
     slots = slots_of(site)
     site.submit(1)
     propose(site, 1, SLOT)
-    asked = last(site, Quote)
     if kind is Book:
-        slots.quoted(asked, SLOT)
-        asked = last(site, Book)
+        slots.quoted(last(site, Quote), SLOT)
+    asked = last(site, kind)
     site.domain.end("1", JobState.CANCELLED)
     if kind is Quote:
         slots.quoted(asked, SLOT)
@@ -232,5 +208,5 @@ def test_a_new_service_has_the_slots_that_are_on_record(site: Site, store: Store
 def test_the_first_questions_of_a_ready_job_are_as_ever(site: Site) -> None:
     site.submit(1)
     site.offer(1)
-    site.answer(1, MateJobId(Found.MATE, "1"), MateStatus(Status.HOLDING, 1, None), MateStarted(True))
+    site.answer(1, mate_is("1"), MateStatus(Status.HOLDING, 1, None), MateStarted(True))
     assert site.orders == [Start("1")]

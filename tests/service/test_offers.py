@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -47,9 +47,7 @@ class Domain:
 async def lost(on_record: JobState, *, offered: bool) -> bool:
     """Whether a job in this state has lost its nodes, as the manager finds it."""
     domain = Domain(j=on_record)
-    offers = Offers(
-        cast(Any, domain), cast(Any, domain), cast(Any, None), cast(Any, None), Coupled([]), Tasks(pytest.fail)
-    )
+    offers = Offers(domain, domain, None, None, Coupled([]), Tasks(pytest.fail))
     await offers.take_up({"j": Known("j", submitted_at=0, nodes=1, owner="ann", named=None, offered=offered)}, ())
     return domain.lost == ["j"]
 
@@ -86,15 +84,13 @@ def ordered(system: BatchSystem, tasks: Tasks) -> tuple[Domain, Offers]:
     domain: Any = Domain(j=JobState.RUNNING)
     domain.jobs["j"].preempted_at = 1000
     domain.started = domain.resized = lambda *_: None
-    return domain, Offers(domain, domain, system, cast(Any, None), Coupled([]), tasks)
+    return domain, Offers(domain, domain, system, None, Coupled([]), tasks)
 
 
 async def test_an_order_to_queue_a_running_job_again_is_repeated_also_after_a_restart(monkeypatch) -> None:
     monkeypatch.setattr(cancelling, "AGAIN", 0.001)
-    system, tasks = (
-        Requeuing(ManagerError("not launched yet"), None, UnavailableError("away"), None),
-        Tasks(pytest.fail),
-    )
+    system = Requeuing(ManagerError("not launched yet"), None, UnavailableError("away"), None)
+    tasks = Tasks(pytest.fail)
     domain, offers = ordered(system, tasks)
     await offers.carry_out(Preempt("j"))
     await tasks.settled()
@@ -126,7 +122,7 @@ class Queue(WatchedQueue[Any], BatchSystem):
 
     def __init__(self, try_patience: float) -> None:
         super().__init__(QueueSettings(hook_socket=Path("hooks.sock"), try_patience=try_patience), LOG)
-        self._register = cast(Any, SimpleNamespace(jobs={"j": "j"}))
+        self._register = SimpleNamespace(jobs={"j": "j"})
         self.pauses: list[float] = []
 
     async def _look(self) -> None:
@@ -141,13 +137,11 @@ class Queue(WatchedQueue[Any], BatchSystem):
 
 
 @pytest.mark.parametrize("try_patience", [0.5, 60.0])
-async def test_a_job_that_came_while_another_was_tried_is_not_offered_before_that_try_is_over(
-    try_patience: float,
-) -> None:
+async def test_a_job_that_came_while_another_was_tried_is_not_offered_before_that_try_is_over(try_patience: float):
     """Else it would take the nodes again, before the batch system reaches the one that is tried, try after try."""
-    system, domain = Queue(try_patience), cast(Any, Domain(j=JobState.QUEUED))
+    system, domain = Queue(try_patience), Domain(j=JobState.QUEUED)
     domain.decisions = SimpleNamespace(giving_back={"j"})
-    offers = Offers(domain, domain, system, cast(Any, None), Coupled([]), Tasks(pytest.fail))
+    offers = Offers(domain, domain, system, None, Coupled([]), Tasks(pytest.fail))
     await offers.carry_out(PassOver("j", 1))
     assert system.pauses[0] > try_patience
     await offers.carry_out(Yield("j", 1.0, 2))
@@ -164,8 +158,7 @@ async def test_slots_of_an_earlier_service_that_met_are_taken_away() -> None:
             raise ManagerError("scontrol: no")
 
     tasks = Tasks(pytest.fail)
-    domain = cast(Any, Domain())
-    offers = Offers(domain, domain, System(), cast(Any, None), Coupled([]), tasks)
-    await offers.take_up({}, ())
+    domain = Domain()
+    await Offers(domain, domain, System(), None, Coupled([]), tasks).take_up({}, ())
     await tasks.settled()
     assert taken == [{}]

@@ -1,7 +1,7 @@
 """A live domain asks to be woken when the first of its timers is due; its shell has one timer for that."""
 
 import random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -11,10 +11,8 @@ from cosched.core.protocol import FOREVER
 from cosched.service.domain.watching import Watchers
 from cosched.service.outside import ServiceOutside
 from cosched.service.timers import Timers
-from tests.service.offered_site import NOW, Site, site, store
+from tests.service.offered_site import NOW, Site
 from tests.waiting import until
-
-__all__ = ["site", "store"]  # fixtures
 
 INTERVAL = 1200  # seconds until a hold is released
 
@@ -33,7 +31,7 @@ class NotedTimers(Timers):
 def woken(site: Site) -> list[float]:
     """The moments at which the domain asks to be woken."""
     moments: list[float] = []
-    cast(Any, site.outside).wake_at = moments.append
+    site.outside.wake_at = moments.append
     return moments
 
 
@@ -56,9 +54,9 @@ def test_the_outcome_of_a_turn_says_when_the_first_timer_is_due(site: Site, woke
 
 
 async def test_a_service_has_one_timer_for_all_jobs(site: Site) -> None:
-    timers, unused = NotedTimers(cast(Any, site.clock)), cast(Any, None)
-    outside = ServiceOutside(site.domain, unused, unused, unused, timers, Watchers(), None, pytest.fail)
-    cast(Any, site.outside).wake_at = outside.wake_at
+    timers = NotedTimers(site.clock)
+    outside = ServiceOutside(site.domain, None, None, None, timers, Watchers(), None, pytest.fail)
+    site.outside.wake_at = outside.wake_at
     random.seed(7)
     timers.start()
     try:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -27,10 +27,9 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
 from cosched_adapters.launcher import JobSpec
 from cosched_adapters.manager import ManagerError
-from tests.service.world import SCRIPT, Faults, Node, World
+from tests.service.world import SCRIPT, Node, domain_a
 from tests.waiting import until
 
-PATIENCE = 300
 ANN = Caller(None, "ann", operator=False, via="test")
 WANTED = Submission("j", 3, 100, SCRIPT, None, hold=False, owner="")
 
@@ -69,19 +68,16 @@ class Site:
         return self.node.domain
 
     def begin(self) -> None:
-        manager, tasks = cast(Any, self.manager), Tasks(pytest.fail)
+        manager, tasks = self.manager, Tasks(pytest.fail)
         self.running = tasks
         self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
         requests, queue = Requests(self.domain), Queue(manager)
-        self.operations = Operations(
-            self.domain, requests, self.runner, queue, cast(Any, None), Coupled([]), 100, 10**9
-        )
-        self.domain.turns._outside.order = self._order  # type: ignore[method-assign]
+        self.operations = Operations(self.domain, requests, self.runner, queue, None, Coupled([]), 100, 10**9)
+        self.domain.turns._outside.order = self._order
 
     async def restart(self) -> None:
         await self.running.close()
-        self.node.store.close()
-        self.node.begin()
+        self.node.restart()
         self.begin()
         running = [job for job, record in self.domain.jobs.items() if record.state is JobState.RUNNING]
         await self.runner.reconcile(dict.fromkeys(self.manager.launched), running)
@@ -108,9 +104,8 @@ class Site:
 async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     monkeypatch.setattr(cancelling, "AGAIN", 0.001)
     monkeypatch.setattr(operations, "QUICK", 0.01)
-    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
-    world.nodes["a"].run_times["1"] = 10
-    made = Site(world.nodes["a"])
+    made = Site(domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD)))
+    made.node.run_times["1"] = 10
     yield made
     await made.running.close()
 

@@ -13,10 +13,8 @@ from cosched.service.page.overview import _of_peer
 from cosched.service.page.problems import Problem, Situation, Weight, glance, problems
 from cosched.service.store import JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2
-from tests.service.configured import PAGE, PEER, Read, read
+from tests.service.configured import PAGE, PEER, Read
 from tests.service.test_page_words import INSTANT, NODES, NOW, holding, record, stamp
-
-__all__ = ["read"]
 
 
 @pytest.fixture
@@ -102,7 +100,7 @@ def test_a_glance_says_the_worst_first(found, active: tuple[Any, ...], known: di
 
 
 def test_nothing_is_wrong(found):
-    assert found(record(), holding(2, 30)) == []
+    assert found(record(), holding(2, 30), peer={"state": REACHABLE, "clock_offset": -0.4}) == []
 
 
 def test_the_worst_comes_first(found):
@@ -112,70 +110,46 @@ def test_the_worst_comes_first(found):
 
 
 def test_a_peer_that_gives_no_answer(found):
-    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-720)}
-    (problem,) = found(record(), record(2, state=JobState.RUNNING), peer=away)
+    (problem,) = found(record(), record(2, state=JobState.RUNNING), **away(since=stamp(-720)))
     assert problem.what == "eureka gives no answer for 12 min; jobs here that wait for its jobs: 1."
     assert problem.todo.endswith("A job that becomes ready waits until 12:05, then starts alone.")
 
 
 def test_a_peer_that_has_said_goodbye(found):
-    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-700), "stopped_at": stamp(-720)}
-    (problem,) = found(record(), peer=away)
-    said = (
-        "eureka stopped in order 12 min ago, and said that it would be back soon; jobs here that wait for its jobs: 1."
-    )
-    assert problem.what == said
+    known = away(stopped_at=stamp(-720))
+    (problem,) = found(record(), **known)
+    said = "eureka stopped in order 12 min ago, and said that it would be back soon"
+    assert problem.what == f"{said}; jobs here that wait for its jobs: 1."
     assert problem.todo == "A job that becomes ready waits until 12:05, then starts alone."
     assert problem.weight is Weight.HURTS
-    (fact,) = _of_peer(Domain(cluster_pb2.Domain(peers=[cluster_pb2.Peer(name="eureka", **away)])).peers[0], NOW)
+    eureka = cluster_pb2.Peer(name="eureka", **known["peer"])
+    (fact,) = _of_peer(Domain(cluster_pb2.Domain(peers=[eureka])).peers[0], NOW)
     assert (fact.name, fact.value) == ("Stopped", "12 min ago, said it would be back soon")
 
 
-def test_a_peer_that_refuses(found):
-    refused = {"state": cluster_pb2.PEER_STATE_REFUSED, "since": stamp(-5), "problem": "unknown certificate"}
-    assert "unknown certificate" in said(found(peer=refused))
-    assert "cosched doctor" in said(found(peer=refused))
+IDLE, FINE = "Held idle for mates:", {"state": REACHABLE}
+LATE = cluster_pb2.Drain(since=stamp(-7200), until=stamp(-3600))
+REFUSED = {"state": cluster_pb2.PEER_STATE_REFUSED, "since": stamp(-5), "problem": "unknown certificate"}
+TOLD: list[tuple[tuple[Any, ...], dict[str, Any], list[str]]] = [
+    ((), {"peer": REFUSED}, ["unknown certificate", "cosched doctor"]),
+    ((), {"peer": {**FINE, "clock_offset": -0.9}}, ["900 ms off"]),
+    ((holding(7, 1200), holding(8, 60)), {}, [f"{IDLE} 4 nodes, by 2 jobs; the longest hold has lasted 20 min."]),
+    ((holding(7, 1200),), {}, ["cosched release 7"]),
+    ((holding(7, 1200, FOREVER),), {}, ["It never ends by itself"]),
+    ((holding(1, 10), THERE), {}, ["Holds here for eureka: 1; holds there for this domain: 1."]),
+    ((), {"nodes": cluster_pb2.NodeCounts(idle=2, busy=2, held=4)}, ["Holds keep 4 nodes, as many as they may"]),
+    ((), {"drain": LATE}, ["was expected 1 h ago", "cosched resume"]),
+    ((unsubmitted(6, 7200), unsubmitted(7, 100)), {}, ["the longest has waited for 2 h"]),
+]
 
 
-def test_clocks_that_differ(found):
-    fine = {"state": cluster_pb2.PEER_STATE_REACHABLE}
-    assert not found(peer={**fine, "clock_offset": -0.4})
-    assert "900 ms off" in said(found(peer={**fine, "clock_offset": -0.9}))
-
-
-def test_a_long_hold_and_how_to_end_it(found):
-    text = said(found(holding(7, 1200), holding(8, 60)))
-    assert "Held idle for mates: 4 nodes, by 2 jobs; the longest hold has lasted 20 min." in text
-    assert "cosched release 7" in text
-    assert "It never ends by itself" in said(found(holding(7, 1200, FOREVER)))
+@pytest.mark.parametrize(("active", "known", "parts"), TOLD)
+def test_a_problem_is_told_with_what_to_do(found, active: tuple[Any, ...], known: dict[str, Any], parts: list[str]):
+    text = said(found(*active, **known))
+    assert [part for part in parts if part not in text] == []
 
 
 def test_jobs_that_the_viewer_may_not_see_are_not_named(found):
-    wrong = record(91, reason=Why.MATE_UNKNOWN)
-    old = record(61, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
-    problems = found(holding(71, 1200), wrong, old, seen=False)
-    assert len(problems) == 3
+    problems = found(holding(71, 1200), record(91, reason=Why.MATE_UNKNOWN), unsubmitted(61, 7200), seen=False)
     assert [problem.job for problem in problems] == [None, None, None]
     assert not {"61", "71", "91"} & set(said(problems).replace(".", " ").split())
-
-
-def test_holds_on_both_sides_that_wait_for_each_other(found):
-    queued = record(2, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
-    assert "Holds here for eureka: 1; holds there for this domain: 1." in said(found(holding(1, 10), queued))
-
-
-def test_the_cap_is_reached(found):
-    text = said(found(nodes=cluster_pb2.NodeCounts(idle=2, busy=2, held=4)))
-    assert "Holds keep 4 nodes, as many as they may" in text
-
-
-def test_a_drain_that_is_overdue(found):
-    late = cluster_pb2.Drain(since=stamp(-7200), until=stamp(-3600))
-    (problem,) = found(drain=late)
-    assert "was expected 1 h ago" in problem.what
-    assert "cosched resume" in problem.todo
-
-
-def test_mates_that_nobody_submits(found):
-    old = record(6, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
-    assert "the longest has waited for 2 h" in said(found(old, record(7, reason=Why.MATE_UNSUBMITTED)))

@@ -22,8 +22,7 @@ async def test_a_group_that_has_only_begun_is_not_among_those_that_are_over():
     """Its job here has ended; it comes before jobs that run, however long ago it ended."""
     ended = {"state": JobState.COMPLETED, "ended_at": INSTANT - 30}
     jobs = [record(5, **ended), begun(id=6, **ended), record(7, state=JobState.COMPLETED, ended_at=INSTANT - 9000)]
-    running = record(8, state=JobState.RUNNING, started_at=INSTANT - 5)
-    listed = await listing(running, ended=jobs).jobs(3600)
+    listed = await listing(record(8, state=JobState.RUNNING, started_at=INSTANT - 5), ended=jobs).jobs(3600)
     assert [job.id for job in listed.paired.everybodys] == [6, 8, 5]
 
 

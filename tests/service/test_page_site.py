@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from cosched.core.settings import OnMemberRequeued
 from cosched.service.page import nodes
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import cluster_pb2
-from tests.service.page_world import HOLD, MEET, PageSide, PageWorld, Shown, coupled, filled
+from tests.service.page_clients import Answer
+from tests.service.page_world import HOLD, MEET, PageSide, PageWorld, coupled, filled
 from tests.service.world import Faults
 
 MOST = 1_000_000  # bytes of a page
@@ -48,19 +48,17 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageSide]:
     world.close()
 
 
-def words(shown: Shown) -> str:
+def words(shown: Answer) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", shown.text)).split())
 
 
-def column(shown: Shown, name: str) -> list[str]:
+def column(shown: Answer, name: str) -> list[str]:
     """The cells of a column of a table."""
-    return [
-        unescape(re.sub("<[^>]*>", "", cell))
-        for cell in re.findall(rf'cell" class="{name}[^>]*>(.*?)</td>', shown.text)
-    ]
+    cells = re.findall(rf'cell" class="{name}[^>]*>(.*?)</td>', shown.text)
+    return [unescape(re.sub("<[^>]*>", "", cell)) for cell in cells]
 
 
-def ids(shown: Shown) -> list[int]:
+def ids(shown: Answer) -> list[int]:
     return [int(id) for id in re.findall(r'class="id"><a href="jobs/(\d+)"', shown.text)]
 
 
@@ -112,27 +110,22 @@ async def test_filters_are_in_the_address(full: PageSide, query: str, of: str, v
 
 
 async def test_jobs_of_a_queue_are_chosen_where_a_batch_system_tells_it(tmp_path: Path) -> None:
-    with closing(filled(tmp_path, 40, 20)) as world:
-        side = await known(world)
-        assert "Queue" not in words(await side.get("/jobs", "op"))
-        for id in (20, 40):
-            side.domain.jobs[str(id)].columns = f'{{"queue": "q{id}"}}'
-        side.forget()
-        shown = await side.get("/jobs?queue=q40", "op")
-        assert ids(shown) == [40]
-        assert "Queue all q20 q40" in words(shown)
-        assert " Queue q40 " in words(await side.get("/jobs/40", "op"))
+    side = await known(filled(tmp_path, 40, 20))
+    assert "Queue" not in words(await side.get("/jobs", "op"))
+    for id in (20, 40):
+        side.domain.jobs[str(id)].columns = f'{{"queue": "q{id}"}}'
+    side.forget()
+    shown = await side.get("/jobs?queue=q40", "op")
+    assert ids(shown) == [40]
+    assert "Queue all q20 q40" in words(shown)
+    assert " Queue q40 " in words(await side.get("/jobs/40", "op"))
 
 
 async def test_what_a_job_does_when_others_end_is_among_its_facts(tmp_path: Path) -> None:
-    with closing(filled(tmp_path, 40, 20)) as world:
-        side = await known(world)
-        group = side.domain.jobs["40"].job.group
-        assert group is not None
-        group.terms = Terms(("b",), True, OnMemberRequeued.REQUEUE, 600)
-        said = words(await side.get("/jobs/40", "op"))
-        then = "ends with b; fails if another fails; is queued again if another is queued again, within 10 min"
-        assert f"If others end {then} of its start" in said
+    side = await known(filled(tmp_path, 40, 20))
+    side.domain.jobs["40"].job.group.terms = Terms(("b",), True, OnMemberRequeued.REQUEUE, 600)
+    then = "ends with b; fails if another fails; is queued again if another is queued again, within 10 min"
+    assert f"If others end {then} of its start" in words(await side.get("/jobs/40", "op"))
 
 
 async def test_pages_of_the_table_keep_what_is_chosen(full: PageSide) -> None:
@@ -180,22 +173,18 @@ async def test_peers_that_tell_no_more_are_named_once_with_the_setting_that_woul
 
 
 async def test_a_peer_that_stopped_in_order_is_not_said_to_give_no_answer(tmp_path: Path) -> None:
-    world = filled(tmp_path, 6, 3)
-    side = await known(world)
+    side = await known(filled(tmp_path, 6, 3))
     side.away = True
     side.domain.presence.leaves("b", 300)
     said = words(await side.get("/", "op"))
     assert "b stopped in order, and will be back" in said
     assert "gives no answer" not in said
-    world.close()
 
 
 @pytest.mark.parametrize(("settings", "says"), [(HOLD, True), (MEET, False)])
 async def test_the_limit_of_holds_is_shown_only_where_jobs_hold(tmp_path: Path, settings: Any, says: bool) -> None:
-    world = filled(tmp_path, 6, 3, settings)
-    shown = await (await known(world)).get("/", "op")
+    shown = await (await known(filled(tmp_path, 6, 3, settings))).get("/", "op")
     assert ("at most 16 held" in words(shown), "held: nodes wait" in words(shown)) == (says, says)
-    world.close()
 
 
 async def test_a_start_that_is_expected_stands_beside_its_mark_once(small: PageSide) -> None:
@@ -217,29 +206,25 @@ async def test_a_story_is_a_time_line_of_both_sides_whose_points_lead_to_sentenc
 
 
 async def test_a_job_whose_manager_has_not_begun_it_is_about_to_start(tmp_path: Path) -> None:
-    world = filled(tmp_path, 6, 3)
-    side = await known(world)
+    side = await known(filled(tmp_path, 6, 3))
     side.domain.jobs["4"].began_at = None
     shown = await side.get("/jobs?state=running&pair=run2", "op")
     assert column(shown, "state") == ["starts"]
     assert "it is about to start" in words(shown)
     assert "a:4 starts" in words(await side.get("/", "op"))
     assert "a:4 starts" in words(await side.get("/jobs/4", "op"))
-    world.close()
 
 
 async def test_a_pair_that_started_apart_has_its_gap_on_the_time_line(tmp_path: Path) -> None:
-    world = filled(tmp_path, 6, 3)
-    side = await known(world)
+    side = await known(filled(tmp_path, 6, 3))
     pair = side.domain.jobs["4"]
     assert (pair.state, pair.apart_s) == (JobState.RUNNING, None)
     assert 'class="apart"' not in (await side.get("/jobs/4", "op")).text
     for pair.apart_s in (7.2, -7.2):
         assert '<svg class="apart" role="img" aria-label="7 s apart">' in (await side.get("/jobs/4", "op")).text
-    world.close()
 
 
-def squares(shown: Shown) -> dict[str, int]:
+def squares(shown: Answer) -> dict[str, int]:
     """How many squares the map has, by state."""
     found: dict[str, int] = {}
     for state, path in re.findall(r'<path class="nodes-(\w+)" d="([^"]*)"', shown.text):
@@ -249,10 +234,8 @@ def squares(shown: Shown) -> dict[str, int]:
 
 async def test_each_node_has_a_square_and_each_job_that_has_some_a_line(small: PageSide) -> None:
     shown = await small.get("/nodes", "op")
-    counts = {
-        "idle" if name == "free" else name: int(number)
-        for number, name in re.findall(r"<strong>(\d+)</strong> (\w+)", shown.text)
-    }
+    told = re.findall(r"<strong>(\d+)</strong> (\w+)", shown.text.replace("> free", "> idle"))
+    counts = {name: int(number) for number, name in told}
     assert squares(shown) == counts
     assert sum(counts.values()) == 16
     assert sum(map(int, column(shown, "nodes"))) == 16
@@ -276,7 +259,7 @@ async def test_many_groups_of_nodes_are_one_line_of_each_state(small: PageSide) 
     async def many(_: Any) -> list[cluster_pb2.NodeGroup]:
         return [cluster_pb2.NodeGroup(state=busy, count=1, names=[f"n{number}"]) for number in range(nodes.MOST)]
 
-    side.described.views.node_groups = many  # type: ignore[method-assign,assignment]
+    side.described.views.node_groups = many
     shown = await side.get("/nodes", "op")
     assert squares(shown) == {"busy": nodes.MOST}
     counts = [int(count.replace(",", "")) for count in column(shown, "nodes")]
@@ -300,7 +283,7 @@ async def test_a_batch_system_that_does_not_answer_is_told_on_the_map(small: Pag
     async def fails() -> None:
         raise Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER", "Slurm does not answer")
 
-    side.described.queue.node_states = fails  # type: ignore[method-assign,assignment]
+    side.described.queue.node_states = fails
     assert "Slurm does not answer." in words(await side.get("/nodes", "op"))
 
 
@@ -315,7 +298,7 @@ async def test_nodes_with_names_are_in_their_order(small: PageSide) -> None:
             cluster_pb2.NodeGroup(state=down, count=1, names=["n10"], reason="its disk"),
         ]
 
-    side.described.views.node_groups = named  # type: ignore[method-assign,assignment]
+    side.described.views.node_groups = named
     shown = await side.get("/nodes", "op")
     assert '<path class="nodes-down" d="M9 0h' in shown.text, "the tenth"
     assert "31 free n[1-9,11-32] 1 down its disk n10" in words(shown)
@@ -341,6 +324,6 @@ async def test_many_who_look_at_nodes_at_once_make_one_look(small: PageSide) -> 
         asked += 1
         return await groups(queue)
 
-    side.described.views.node_groups = counted  # type: ignore[method-assign]
+    side.described.views.node_groups = counted
     await asyncio.gather(*(side.get("/nodes", "op") for _ in range(5)))
     assert asked == 1

@@ -11,7 +11,6 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.client import Event, Explanation, Job
-from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import JobState
 from cosched.core.protocol import Window, named_group, named_mate
 from cosched.core.story import Why
@@ -25,10 +24,9 @@ from cosched.service.page.overview import _past, lane_of_mate, starts
 from cosched.service.page.timeline import Axis, Outlook, lane
 from cosched.service.store import EventRecord, JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
-from tests.service.configured import PAGE, Read, read
+from tests.service.configured import PAGE, Read
 from tests.service.job_records import queued
 
-__all__ = ["read"]
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 INSTANT = 1_000_000
 NODES = cluster_pb2.NodeCounts(idle=4, busy=4)
@@ -36,8 +34,7 @@ NODES = cluster_pb2.NodeCounts(idle=4, busy=4)
 
 def record(id: int = 1, **fields: Any) -> JobRecord:
     known = {"owner": "ann", "named": named_mate("eureka", "run7"), "domain": "intrepid", "name": "job", **fields}
-    submitted = known.pop("submitted_at", INSTANT - 100)
-    return queued(id, known.pop("nodes", 2), 600, submitted, **known)
+    return queued(id, known.pop("nodes", 2), 600, known.pop("submitted_at", INSTANT - 100), **known)
 
 
 def holding(id: int, since: int, until: int = INSTANT + 60) -> JobRecord:
@@ -61,19 +58,14 @@ def begun(**fields: Any) -> JobRecord:
     """A job here, intrepid's, that has begun its group; mira's starts up to ten minutes later."""
     named = named_group("win1", ("eureka", "mira"), windows=(Window("mira", 300, 600),))
     made = record(named=named, started_at=INSTANT - 60, **fields)
-    group_of(made).started_by = "intrepid/6/3"
+    made.job.group.started_by = "intrepid/6/3"
     return made
-
-
-def group_of(record: JobRecord) -> Membership:
-    assert record.job.group is not None
-    return record.job.group
 
 
 def test_by_when_the_others_of_a_group_start():
     assert begun().starts_by == {"eureka": INSTANT - 60, "mira": INSTANT + 540}
     late = begun(id=2)
-    group = group_of(late)
+    group = late.job.group
     group.windows = {**group.windows, "intrepid": (20, 90)}
     assert late.starts_by["mira"] == INSTANT - 60 - 20 + 600
     group.without = ("mira",)
@@ -83,24 +75,26 @@ def test_by_when_the_others_of_a_group_start():
     assert late.starts_by == {}
 
 
+def job(state: str = "", mate: str = "", **times: int) -> job_pb2.Job:
+    """A job with these instants, from NOW on; its state is what they say, unless another is given."""
+    usual = "COMPLETED" if "ended_at" in times else "RUNNING" if "started_at" in times else "QUEUED"
+    made = job_pb2.Job(time_limit=Duration(seconds=600), state=f"JOB_STATE_{state or usual}")
+    for field, seconds in times.items():
+        getattr(made, field).CopyFrom(stamp(seconds))
+    if mate:
+        made.mates.add(job=coscheduling_pb2.JobRef(domain="eureka", job_id=mate))
+    return made
+
+
 def told(**times: int) -> Job:
     message = job(**times)
     message.ref.domain = "eureka"
-    if "ended_at" in times:
-        message.state = job_pb2.JOB_STATE_COMPLETED
-    elif "started_at" in times:
-        message.state = job_pb2.JOB_STATE_RUNNING
-    else:
-        message.state = job_pb2.JOB_STATE_QUEUED
     return Job(message)
 
 
 def test_a_pair_has_ended_when_both_jobs_have():
     """Whether the mate has is known only if its domain tells."""
-    here = job(started_at=-100, ended_at=-21)
-    here.state = job_pb2.JOB_STATE_COMPLETED
-    mate = here.mates.add()
-    mate.job.domain, mate.job.job_id = "eureka", "3"
+    here = job(mate="3", started_at=-100, ended_at=-21)
 
     def said(mate: Job | None) -> str:
         return sentences.waits(Job(here), {"eureka": mate}, NOW)
@@ -110,13 +104,12 @@ def test_a_pair_has_ended_when_both_jobs_have():
     assert said(told(started_at=-100)) == "its job here ended 21 s ago; eureka:3 still runs"
     assert said(told(slot=540)) == "its job here ended 21 s ago; eureka:3 starts in 9 min, as agreed"
     assert said(told()) == "its job here ended 21 s ago; eureka:3 waits in its queue"
-    mate.gap.seconds = 7
+    here.mates[0].gap.seconds = 7
     assert said(told(ended_at=-30)) == "ended 21 s ago; it started 7 s after its mate"
 
 
 def test_what_is_to_come_of_a_group_is_said_though_nobody_tells():
     here = job(started_at=-60)
-    here.state = job_pb2.JOB_STATE_RUNNING
     mira = here.group.members.add(domain="mira")
     mira.starts_by.CopyFrom(stamp(540))
     assert sentences.waits(Job(here), {"mira": None}, NOW) == "started 1 min ago; mira starts in 9 min at the latest"
@@ -128,9 +121,9 @@ def test_what_is_to_come_of_a_group_is_said_though_nobody_tells():
 
 
 def test_a_mate_of_which_its_domain_tells_no_more_has_its_last_state_with_its_age_and_the_agreed_start():
-    ours = job(submitted_at=-600, slot=300)
-    mate = ours.mates.add(status=coscheduling_pb2.MATE_STATUS_QUEUING, heard_at=stamp(-240))
-    mate.job.domain, mate.job.job_id = "eureka", "3"
+    ours = job(mate="3", submitted_at=-600, slot=300)
+    ours.mates[0].status = coscheduling_pb2.MATE_STATUS_QUEUING
+    ours.mates[0].heard_at.CopyFrom(stamp(-240))
     lane = lane_of_mate("eureka", "3", None, Job(ours), Outlook(NOW, "1h"))
     assert (lane.state, lane.age, lane.said) == ("queued", "4 min ago", "slot in 5 min")
     assert [bar.kind for bar in lane.bars] == ["slot"]
@@ -152,22 +145,13 @@ def test_a_mate_of_which_its_domain_tells_no_more_has_its_last_state_with_its_ag
     ],
 )
 def test_a_row_does_not_say_again_what_its_lanes_show(state: str, reason: str, said: str):
-    message = job(submitted_at=-600, **({"started_at": -60} if state == "RUNNING" else {}))
-    message.state, message.reason, message.nodes = job_pb2.JobState.Value(f"JOB_STATE_{state}"), reason, 2
-    mate = message.mates.add()
-    mate.job.domain, mate.job.job_id = "eureka", "3"
+    message = job(state, "3", submitted_at=-600, **({"started_at": -60} if state == "RUNNING" else {}))
+    message.reason, message.nodes = reason, 2
     if state == "HOLDING":
         message.holds.hold_until.CopyFrom(stamp(300))
     if state == "RUNNING":
-        mate.gap.seconds = 7
+        message.mates[0].gap.seconds = 7
     assert sentences.row(Job(message), {"eureka": None}, NOW) == said
-
-
-def job(**times: int) -> job_pb2.Job:
-    made = job_pb2.Job(time_limit=Duration(seconds=600))
-    for field, seconds in times.items():
-        getattr(made, field).CopyFrom(stamp(seconds))
-    return made
 
 
 def bars(message: job_pb2.Job, *events: tuple[int, int], expected: int | None = None) -> list[tuple[str, float, float]]:
@@ -179,7 +163,6 @@ def bars(message: job_pb2.Job, *events: tuple[int, int], expected: int | None = 
 
 def test_the_lane_of_a_job_that_held_and_runs():
     message = job(submitted_at=-800, ready_at=-600, started_at=-200)
-    message.state = job_pb2.JOB_STATE_RUNNING
     held = ((-600, domain_pb2.EVENT_KIND_HELD), (-400, domain_pb2.EVENT_KIND_RELEASED))
     assert bars(message, *held) == [
         ("queued", 10, 30), ("held", 20, 10), ("ran", 40, 10), ("planned", 50, 20), ("ready", 20, 0)
@@ -188,7 +171,6 @@ def test_the_lane_of_a_job_that_held_and_runs():
 
 def test_a_slot_and_what_lies_outside():
     message = job(submitted_at=-5000, slot=500)
-    message.state = job_pb2.JOB_STATE_QUEUED
     assert bars(message) == [("queued", 0, 50), ("before", 0, 0), ("planned", 75, 25), ("slot", 75, 0)]
     message.slot.CopyFrom(stamp(5000))
     assert bars(message) == [("queued", 0, 50), ("before", 0, 0), ("beyond", 100, 0)]
@@ -196,14 +178,11 @@ def test_a_slot_and_what_lies_outside():
 
 
 def test_a_hold_that_lasts():
-    message = job(submitted_at=-100)
-    message.state = job_pb2.JOB_STATE_HOLDING
-    assert ("held", 46.0, 4.0) in bars(message, (-80, domain_pb2.EVENT_KIND_HELD))
+    assert ("held", 46.0, 4.0) in bars(job("HOLDING", submitted_at=-100), (-80, domain_pb2.EVENT_KIND_HELD))
 
 
 def test_an_expected_start_until_there_is_a_slot():
     message = job(submitted_at=-100)
-    message.state = job_pb2.JOB_STATE_QUEUED
     assert bars(message, expected=500) == [("queued", 45, 5), ("expected", 75, 0)]
     assert ("beyond", 100, 0) in bars(message, expected=5000)
     message.slot.CopyFrom(stamp(400))
@@ -349,9 +328,7 @@ def test_a_peers_story_is_folded_by_our_clock() -> None:
         events.append(Event(domain_pb2.Event(kind=kind, text="holds: its mate queues" if second % 2 == 0 else "over")))
         events[-1]._message.at.seconds = 60 + second
     [moment] = _moments("eureka", events, timedelta(seconds=10), False)
-    assert (moment.kind, moment.text) == (
-        "released",
-        "3 holds since 1970-01-01 00:00:50 UTC, each released: its mate queues",
-    )
+    assert moment.kind == "released"
+    assert moment.text == "3 holds since 1970-01-01 00:00:50 UTC, each released: its mate queues"
     assert moment.at == datetime(1970, 1, 1, 0, 0, 55, tzinfo=UTC)
     assert len(list(_moments("eureka", events, timedelta(0), True))) == 6

@@ -3,7 +3,6 @@
 import pytest
 
 from cosched.core.effects import Reschedule
-from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, GetMateStatus, Status, Terms, named_mate
 from cosched.core.settings import CoschedulingSettings, OnMemberRequeued, Scheme
@@ -11,7 +10,7 @@ from cosched.service.domain.changes import Preempt
 from tests.conformance.schedulers.histories import HOLD, chosen
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld
 from tests.service.job_records import queued
-from tests.service.world import Faults, World
+from tests.service.world import Faults, World, domain_a
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +39,7 @@ def preempted(node: ExpressNode, job: str) -> list[object]:
 @pytest.mark.parametrize("fault", ["order is lost", "end is lost", "it ends by itself"])
 def test_an_order_is_repeated_after_a_restart(tmp_path, fault):
     """The domain dies before the run is told to end, or before it hears that it has ended."""
-    made = ExpressWorld(tmp_path, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
+    made = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.OFF), "a", ExpressNode).world
     a = running(made, 1, None, "a")
     with a.domain.turns.take():
         orders = preempted(a, "1")
@@ -52,8 +51,7 @@ def test_an_order_is_repeated_after_a_restart(tmp_path, fault):
     a.end_for_good()
     if fault == "it ends by itself":
         made.run(1200)
-    a.store.close()
-    a.begin()
+    a.restart()
     made.run()
     assert (a.starts["1"], a.stopped["1"]) == ((1, 0) if fault == "it ends by itself" else (2, 1))
     assert a.store.job(1).state is JobState.COMPLETED
@@ -65,7 +63,7 @@ def test_a_mate_that_asks_is_told_that_the_job_waits(tmp_path):
     a = running(made, 1, "p", "ab")
     with a.domain.turns.take():
         preempted(a, "1")
-        reply = a.domain.questions.ask(Asked("b", GetMateStatus("1", "1")))
+        reply = a.ask(GetMateStatus("1", "1"))
     assert reply.status is Status.QUEUING
     made.run()
     told = [event.detail.get("why") for event in a.store.events(0, [1], [], 10**6)]
@@ -83,9 +81,7 @@ def dies(made: World, name: str, ordered) -> None:
     """Let a domain die, and start again, as soon as an order is on its record."""
     node = made.nodes[name]
     made.run_until(lambda: node.domain is not None and ordered(node.domain.jobs["1"]))
-    node.end_for_good()
-    node.store.close()
-    node.begin()
+    node.restart()
 
 
 @pytest.mark.parametrize("fault", ORDERED)
@@ -101,11 +97,9 @@ def test_a_job_that_follows_is_queued_again_with_its_mate_and_both_start_togethe
     for node in (a, b):
         assert (node.starts["1"], node.stopped["1"], node.store.job(1).state) == (2, 1, JobState.COMPLETED)
         assert node.domain.scheduler.free == node.domain.scheduler.nodes
-    started = [
-        [event.at for event in node.store.events(0, [1], [], 10**6) if event.what == "started"] for node in (a, b)
-    ]
-    assert started[0] == started[1]
-    told = [event.detail.get("why") for event in b.store.events(0, [1], [], 10**6) if event.what == "is queued again"]
+    of_a, of_b = (node.store.events(0, [1], [], -1) for node in (a, b))
+    assert [event.at for event in of_a if event.what == "started"] == [e.at for e in of_b if e.what == "started"]
+    told = [event.detail.get("why") for event in of_b if event.what == "is queued again"]
     assert told == ["its mate was queued again"]
 
 

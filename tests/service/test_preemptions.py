@@ -18,7 +18,7 @@ from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, 
 from tests.conformance.schedulers.kinds import example
 from tests.conformance.schedulers.worlds import ExpressNode
 from tests.service.outside import Outside
-from tests.service.world import Faults, World
+from tests.service.world import domain_a
 from tests.tiers import seeds
 from tests.waiting import until
 
@@ -95,17 +95,13 @@ class PreemptedNode(ExpressNode):
     preempt = launch
 
 
-class PreemptedWorld(World):
-    node_kind = PreemptedNode
-
-
 class Site:
     """A domain with a real runner, and a service that may be killed."""
 
     def __init__(self, folder, chance: random.Random) -> None:
         self.chance, self.launcher = chance, Launcher(chance)
-        self.world = PreemptedWorld(folder, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
-        self.node = self.world.nodes["a"]
+        self.node = domain_a(folder, CoschedulingSettings(scheme=Scheme.OFF), "a", PreemptedNode)
+        self.world = self.node.world
         self.tasks: Tasks | None = None
 
     @property
@@ -130,8 +126,7 @@ class Site:
 
     async def restart(self) -> None:
         await self.tasks.close()
-        self.node.store.close()
-        self.node.begin()
+        self.node.restart()
         await self.begin()
 
     def preempt(self) -> None:
@@ -154,86 +149,69 @@ class Site:
             self.launcher.end(self.chance.choice(list(self.launcher.jobs)), End.EXITED)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _quick(monkeypatch) -> None:
     monkeypatch.setattr(cancelling, "AGAIN", 0.001)
     monkeypatch.setattr(launches, "BUSY_PAUSE", 0.001)
 
 
-@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("seed", seeds(4, 300))
-def test_no_run_is_lost_or_doubled(tmp_path, seed: int):
+async def test_no_run_is_lost_or_doubled(tmp_path, seed: int):
     site = Site(tmp_path, chance := random.Random(seed))
-
-    async def story() -> None:
-        await site.begin()
-        for job in range(1, JOBS + 1):
-            site.node.submit(job, 2, 10**6, None)
-        for _ in range(40):
-            step = chance.choice([site.preempt] * 4 + [site.complete] * 2 + [site.restart] * 2 + [site.cancel])
-            if (done := step()) is not None:
-                await done
-            for _ in range(chance.randint(0, 6)):
-                await asyncio.sleep(0)
-            site.world.now += 1
-        await until(lambda: all(record.preempted_at is None for record in site.domain.jobs.values()))
+    await site.begin()
+    for job in range(1, JOBS + 1):
+        site.node.submit(job, 2, 10**6, None)
+    for _ in range(40):
+        step = chance.choice([site.preempt] * 4 + [site.complete] * 2 + [site.restart] * 2 + [site.cancel])
+        if (done := step()) is not None:
+            await done
+        for _ in range(chance.randint(0, 6)):
+            await asyncio.sleep(0)
+        site.world.now += 1
+    await until(lambda: all(record.preempted_at is None for record in site.domain.jobs.values()))
+    async with asyncio.timeout(600):
         while site.domain.jobs:
             site.complete()
             site.domain.reschedule()
             await asyncio.sleep(0.001)
             site.world.now += 1
-        await site.tasks.close()
-
-    asyncio.run(asyncio.wait_for(story(), 600))
+    await site.tasks.close()
     assert len(site.launcher.whole) == len(set(site.launcher.whole))
     for job in range(1, JOBS + 1):
         record = site.node.store.job(job)
         completed = str(job) in site.launcher.whole
         assert record.state is (JobState.COMPLETED if completed else JobState.CANCELLED)
         assert completed or record.cancelled_by
-    site.world.close()
 
 
-@pytest.mark.usefixtures("_quick")
-def test_an_order_that_was_not_carried_out_is_given_again_after_a_restart(tmp_path):
+async def test_an_order_that_was_not_carried_out_is_given_again_after_a_restart(tmp_path):
     site = Site(tmp_path, random.Random(1))
-
-    async def story() -> None:
-        await site.begin()
-        site.node.submit(1, 2, 10**6, None)
-        await until(lambda: site.launcher.runs == ["1"])
-        site.preempt()
-        await site.restart()
-        assert site.domain.jobs["1"].preempted_at is not None
-        await until(lambda: site.domain.jobs["1"].preempted_at is None)
-        site.world.now += 1
-        site.domain.reschedule()
-        await until(lambda: site.launcher.runs == ["1", "1"])
-        await site.tasks.close()
-
-    asyncio.run(story())
-    site.world.close()
+    await site.begin()
+    site.node.submit(1, 2, 10**6, None)
+    await until(lambda: site.launcher.runs == ["1"])
+    site.preempt()
+    await site.restart()
+    assert site.domain.jobs["1"].preempted_at is not None
+    await until(lambda: site.domain.jobs["1"].preempted_at is None)
+    site.world.now += 1
+    site.domain.reschedule()
+    await until(lambda: site.launcher.runs == ["1", "1"])
+    await site.tasks.close()
 
 
-@pytest.mark.usefixtures("_quick")
-def test_a_job_that_was_to_start_on_the_nodes_of_a_preempted_one_starts_after_a_restart(tmp_path, monkeypatch):
+async def test_a_job_that_was_to_start_on_the_nodes_of_a_preempted_one_starts_after_a_restart(tmp_path, monkeypatch):
     """The service dies before either order is carried out: the run is ended first, else the start would wait for it."""
     monkeypatch.setattr(PreemptedNode, "_scheduler", lambda _: example.EXPRESS.open(example.ExpressSettings(NODES, 50)))
     site = Site(tmp_path, random.Random(1))
-
-    async def story() -> None:
-        await site.begin()
-        for job in (1, 2):
-            site.node.submit(job, 2, 10**6, None)
-        await until(lambda: site.launcher.runs == ["1", "2"])
-        site.domain.turns._outside.order = lambda _: None
-        site.node.submit(3, 2, 10, None)
-        assert site.domain.jobs["2"].preempted_at is not None
-        assert site.domain.state("3") is JobState.RUNNING
-        await site.restart()
-        await until(lambda: site.launcher.runs == ["1", "2", "3"])
-        assert site.domain.state("2") is JobState.QUEUED, "its run, of which the launcher told, is no start"
-        await site.tasks.close()
-
-    asyncio.run(asyncio.wait_for(story(), 60))
-    site.world.close()
+    await site.begin()
+    for job in (1, 2):
+        site.node.submit(job, 2, 10**6, None)
+    await until(lambda: site.launcher.runs == ["1", "2"])
+    site.domain.turns._outside.order = lambda _: None
+    site.node.submit(3, 2, 10, None)
+    assert site.domain.jobs["2"].preempted_at is not None
+    assert site.domain.state("3") is JobState.RUNNING
+    await site.restart()
+    await until(lambda: site.launcher.runs == ["1", "2", "3"])
+    assert site.domain.state("2") is JobState.QUEUED, "its run, of which the launcher told, is no start"
+    await site.tasks.close()

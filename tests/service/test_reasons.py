@@ -19,7 +19,7 @@ from cosched.service.peers.peer_view import PeerView
 from cosched.service.planning.reasons import Reasons
 from cosched.v1 import cluster_pb2
 from tests.service.job_records import OF_CORE
-from tests.service.world import Faults, World
+from tests.service.world import domain_a
 
 NOW = 1000
 
@@ -27,7 +27,7 @@ NOW = 1000
 @pytest.fixture
 def domain(tmp_path):
     """Job 1 of a runs on 8 of 10 nodes; job 2, of pair p, needs 4, as does job 3; job 2 of b needs 2, and holds."""
-    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    world = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD)).world
     for name, job, nodes, pair in (("a", 1, 8, None), ("a", 2, 4, "p"), ("a", 3, 4, None)):
         world.nodes[name].submit(job, nodes, 1000, pair)
     world.run(1050)
@@ -82,7 +82,10 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("word", WORDS)
+SHOWN = [why for why in Why if why.value[0].isupper()]  # by which a job holds or yields: the queue shows them
+
+
+@pytest.mark.parametrize("word", [*SHOWN, story.HELD_CAP, story.TOO_LARGE, story.HELD_BUDGET])
 def test_every_word_of_coscheduling_has_a_message(domain, word):
     told = reason(domain, reason=word)
     kind, text = WORDS[word]
@@ -166,17 +169,15 @@ def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     told = reason(domain, reason=Why.PEER_AWAY, group=group)
     assert told.peer_absent.domain == "c"
     assert told.text.startswith("c gives no answer: the job starts without that member")
-    assert (
-        reason(domain, reason=Why.MEMBER_LOST, group=group).text
-        == "another member of its group was cancelled or has failed"
-    )
+    lost = reason(domain, reason=Why.MEMBER_LOST, group=group)
+    assert lost.text == "another member of its group was cancelled or has failed"
 
 
 def test_a_job_that_can_never_hold_waits_for_that_reason(tmp_path):
-    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
-    world.nodes["a"].submit(1, 6, 1000, "p")
-    world.run(1050)
-    domain = world.nodes["a"].domain
+    node = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD))
+    node.submit(1, 6, 1000, "p")
+    node.world.run(1050)
+    domain = node.domain
     assert domain.jobs["1"].reason == "TooLargeToHold"
     assert [event.detail.get("too_large") for event in domain.store.events(0, [1], [], 10)][-1] is True
 
@@ -193,13 +194,6 @@ def test_a_job_whose_size_is_chosen_would_hold_the_size_of_the_plan(domain):
     assert told.holds_capped.required == 7
 
 
-def test_every_word_is_tested():
-    """Those by which a job holds or yields: the queue shows them."""
-    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP, story.TOO_LARGE, story.HELD_BUDGET} == set(
-        WORDS
-    )
-
-
 def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):
     later = Plan(NOW, starts={"2": NOW + 500})
     assert reason(domain, plan=later, reason=Why.MATE_QUEUING).WhichOneof("kind") == "nodes_busy"
@@ -210,9 +204,7 @@ def test_what_holds(domain):
     held = {"held_until": 2000, "held_since": 1000}
     told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mate="7", **held)
     assert (told.mate_waits.held, told.mate_waits.held_until.seconds, told.mate_waits.mate.job_id) == (4, 2000, "7")
-    assert told.text == (
-        "it holds 4 nodes until 1970-01-01 00:33:20 UTC at most: its mate, b:7, waits in the queue"
-    )  # fmt: skip
+    assert told.text == "it holds 4 nodes until 1970-01-01 00:33:20 UTC at most: its mate, b:7, waits in the queue"
     assert "release_interval" in told.change
 
 

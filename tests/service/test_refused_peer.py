@@ -1,7 +1,7 @@
 """A peer that refuses this domain is told of once, and then how often, whatever number of jobs asks it."""
 
 import logging
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,9 +18,7 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.peers import PeerClients
 from cosched.service.store import Store
 from cosched.service.timers import Timers
-from tests.service.offered_site import Site, store
-
-__all__ = ["store"]
+from tests.service.offered_site import Site
 
 
 def refused(site: Site, times: int) -> None:
@@ -60,8 +58,7 @@ def test_it_is_told_again_after_the_peer_has_answered_in_between(store: Store) -
 async def test_the_log_has_one_line_a_minute_of_it_for_all_jobs_with_their_number(store: Store, caplog: Any) -> None:
     site = Site(store)
     peers, agreed = PeerClients("a", (), 1.0, None, lambda _: None), AgreedStart(None, lambda _: None, 0.5)
-    clock = cast(Any, site.clock)
-    outside = ServiceOutside(site.domain, peers, agreed, cast(Any, None), Timers(clock), Watchers(), None, pytest.fail)
+    outside = ServiceOutside(site.domain, peers, agreed, None, Timers(site.clock), Watchers(), None, pytest.fail)
     with caplog.at_level(logging.WARNING):
         for job in range(1, 6):
             outside.call(Call("b", str(job), GetMateJobId(str(job), "p", None, "ann")))

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from unittest.mock import AsyncMock
 
 import grpc
@@ -12,20 +13,8 @@ import pytest
 
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Call
-from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GetMateJobId,
-    MateJobId,
-    MateStatus,
-    MateTried,
-    Named,
-    ProposeGroupStart,
-    Status,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import GetMateJobId, MateJobId, MateTried, Named, ProposeGroupStart, TryStartMate, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
@@ -40,13 +29,12 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS
 from tests.service.job_records import queued
-from tests.service.outside import Outside
-from tests.service.world import SCRIPT, Faults, Node, World
+from tests.service.replies import QUEUING, UNSUBMITTED, mate_is
+from tests.service.world import SCRIPT, Node, domain_a
 from tests.waiting import until
 
 ANN = Caller(None, "ann", operator=True, via="test")
-MATE = MateJobId(Found.MATE, "7")
-SETTINGS = CoschedulingSettings(scheme=Scheme.HOLD, max_held_fraction=1)
+MATE = mate_is("7")
 
 
 class Announcer:
@@ -67,7 +55,7 @@ class SlowQueue(Queue):
     meanwhile: Callable[[], None] | None = None
 
     def __init__(self) -> None:
-        super().__init__(cast(Any, None))
+        super().__init__(None)
         self.relinked = 0
 
     def check(self, *_: Any) -> None:
@@ -86,9 +74,8 @@ class Site:
     def __init__(self, node: Node, calls: list[Call]) -> None:
         self.node, self.calls, self.queue, self.announcer = node, calls, SlowQueue(), Announcer()
         requests = Requests(self.domain)
-        self.operations = Operations(
-            self.domain, requests, cast(Any, None), self.queue, cast(Any, self.announcer), Coupled(["b"]), 100, 10**9
-        )
+        coupled = Coupled(["b"])
+        self.operations = Operations(self.domain, requests, None, self.queue, self.announcer, coupled, 100, 10**9)
         self.of_domain = DomainOperations(self.domain, requests)
         self._number = 0
         for job, pair in ((1, "p"), (2, "q"), (3, "r")):
@@ -118,7 +105,7 @@ class Site:
 
     def tries_its_mate(self, job: str) -> None:
         """What it has asked is answered, and its call that may start the mate is under way."""
-        self.answer(job, MateJobId(Found.MATE, "8"), MateStatus(Status.QUEUING, 1, None))
+        self.answer(job, mate_is("8"), QUEUING)
         assert type(self.domain.core.jobs[job].call) is TryStartMate
 
     async def submit(self) -> JobRecord:
@@ -141,21 +128,19 @@ class Site:
         self.of_domain.drain(self.request("DrainDomain"), 60, 60)
 
     async def ask(self) -> None:
-        self.domain.questions.ask(Asked("b", TryStartMate("b/8/1", "1", "8", 0)))
+        self.node.ask(TryStartMate("b/8/1", "1", "8", 0))
 
     async def propose(self) -> None:
-        self.domain.questions.ask(Asked("b", ProposeGroupStart("b/8/2", "1", "8", 0, 60)))
+        self.node.ask(ProposeGroupStart("b/8/2", "1", "8", 0, 60))
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
-    calls: list[Call] = []
-    monkeypatch.setattr(Outside, "call", lambda _, call: calls.append(call))
-    world = World(tmp_path, 1, {"a": SETTINGS, "b": SETTINGS}, Faults())
-    world.nodes["a"].run_times = dict.fromkeys("1234", 100)
-    made = Site(world.nodes["a"], calls)
+def site(tmp_path: Path, calls: list[Any], request: pytest.FixtureRequest):
+    node = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD, max_held_fraction=1))
+    node.run_times = dict.fromkeys("1234", 100)
+    made = Site(node, calls)
     if "asks" not in request.fixturenames:
-        made.answer("1", MateJobId(Found.UNSUBMITTED, None))
+        made.answer("1", UNSUBMITTED)
         assert made.domain.state("1") is JobState.HOLDING
     return made
 
@@ -170,9 +155,9 @@ def refuse(site: Site) -> Callable[[], None]:
     notes = site.domain.journal.changes
 
     def settle() -> None:
-        site.domain.journal.note("1", cast(Any, "is ready"), nodes=3)
+        site.domain.journal.note("1", "is ready", nodes=3)
         site.domain.journal.save(site.domain.jobs["1"])
-        site.domain.journal.changes.orders.append(cast(Any, "an order"))
+        site.domain.journal.changes.orders.append("an order")
         raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO", "no")
 
     assert not notes.to_write
@@ -205,9 +190,7 @@ def never(*_: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", OF_THE_RULES, ids=lambda kind: kind.__name__)
-async def test_what_the_rules_do_not_allow_is_a_refusal_and_the_domain_goes_on(
-    site: Site, monkeypatch, caplog, kind
-) -> None:
+async def test_what_the_rules_do_not_allow_is_a_refusal_and_the_domain_goes_on(site: Site, monkeypatch, caplog, kind):
     before = site.known()
     with monkeypatch.context() as patched:
         patched.setattr(site.domain.core, "handle", never)
@@ -229,7 +212,7 @@ async def test_a_user_hears_which_rule_refuses_what_he_wants(site: Site, monkeyp
 async def test_what_our_scheduler_does_for_a_user_is_a_fault_if_the_rules_do_not_allow_it(site: Site, monkeypatch):
     """It would leave half of the request done."""
     handle = site.domain.core.handle
-    monkeypatch.setattr(site.domain.policy, "follow", lambda *_: site.domain.policy._tell(cast(Any, None), 0, []))
+    monkeypatch.setattr(site.domain.policy, "follow", lambda *_: site.domain.policy._tell(None, 0, []))
     monkeypatch.setattr(site.domain.core, "handle", lambda event, now: never() if event is None else handle(event, now))
     with pytest.raises(AssertionError, match="broken"):
         await site.unlink()
@@ -245,7 +228,7 @@ async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done
     outside = SimpleNamespace(settled=settled, has_calls=False, has_news=lambda _: False)
     manager, time = SimpleNamespace(ended=lambda _: ["1"]), SimpleNamespace(begin=lambda *_: None)
     parts = manager, time, outside, None, SimpleNamespace(next=7, submit=submit), None, None
-    pace = Lockstep(site.domain, *cast(Any, parts))
+    pace = Lockstep(site.domain, *parts)
     with pytest.raises(Refusal, match="the disk is full"):
         await pace._turn(7, (PHASE_COMPLETIONS, PHASE_SUBMISSIONS, PHASE_ITERATIONS))
     settled.assert_awaited_once()
@@ -256,30 +239,22 @@ async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done
 
 
 @pytest.mark.usefixtures("asks")
-async def test_a_job_that_has_asked_for_its_mate_while_it_was_linked_is_linked_once_that_is_answered(site) -> None:
+@pytest.mark.parametrize("started", [False, True])
+async def test_a_job_that_tries_its_mate_while_it_is_linked_is_linked_unless_that_starts(site: Site, started) -> None:
     site.queue.meanwhile = lambda: site.tries_its_mate("1")
     linking = asyncio.ensure_future(site.link())
     await until(lambda: site.queue.relinked)
     assert site.domain.jobs["1"].named == named_mate("b", "p", "8")
-    site.answer("1", MateTried(False))
-    await linking
-    assert site.domain.jobs["1"].named == named_mate("b", "other", "7")
-
-
-@pytest.mark.usefixtures("asks")
-async def test_a_job_whose_mate_has_started_while_it_was_linked_stays_as_it_was(site: Site) -> None:
-    site.queue.meanwhile = lambda: site.tries_its_mate("1")
-    linking = asyncio.ensure_future(site.link())
-    await until(lambda: site.queue.relinked)
-    site.answer("1", MateTried(True))
-    with pytest.raises(Refusal, match="job 1 is RUNNING: it cannot be linked any more"):
+    site.answer("1", MateTried(started))
+    started_first = pytest.raises(Refusal, match="job 1 is RUNNING: it cannot be linked any more")
+    with started_first if started else nullcontext():
         await linking
-    assert site.domain.jobs["1"].named == named_mate("b", "p", "8")
+    assert site.domain.jobs["1"].named == (named_mate("b", "p", "8") if started else named_mate("b", "other", "7"))
 
 
 async def test_a_mate_that_the_other_domain_names_may_be_anothers_already(site: Site) -> None:
     """Else a peer that says so would end the service."""
-    site.domain.questions.ask(Asked("b", GetMateJobId("7", "q", None, "ann")))
+    site.node.ask(GetMateJobId("7", "q", None, "ann"))
     with pytest.raises(Refusal) as caught:
         await site.link()
     assert caught.value.reason == "PAIR_TAKEN"

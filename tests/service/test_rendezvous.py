@@ -1,6 +1,5 @@
 """Where jobs are is told to their mates, for as long as they run, and to nobody else."""
 
-import asyncio
 from typing import Any
 
 import grpc
@@ -13,7 +12,7 @@ from cosched.service.api.requests import Requests
 from cosched.service.wire.callers import Caller
 from cosched.v1.coscheduling_pb2 import MATE_STATUS_RUNNING, MATE_STATUS_UNKNOWN, JobRef
 from cosched.v1.rendezvous_pb2 import FindMatesRequest, GetPlaceRequest, Place
-from tests.service.world import Faults, World
+from tests.service.world import World, domain_a
 
 PLACE = Place(nodelist="n[1-2]", host="n1", port=7100)
 
@@ -32,10 +31,8 @@ class Side:
 
     def __init__(self, world: World, name: str, sides: dict[str, "Side"]) -> None:
         self.sides, self.user, self.domain = sides, "u", world.nodes[name].domain
-        nothing: Any = None
-        operations = Operations(self.domain, Requests(self.domain), nothing, nothing, nothing, [], 9, 9)
-        peers: Any = self
-        serving = Rendezvous(self.domain, operations, peers, (7100, 7199))
+        operations = Operations(self.domain, Requests(self.domain), None, None, None, [], 9, 9)
+        serving = Rendezvous(self.domain, operations, self, (7100, 7199))
         self.api = RendezvousApi(serving, lambda _: Caller(None, self.user, False, "test"), lambda *_: None)
 
     async def place(self, peer: str, question: GetPlaceRequest) -> Any:
@@ -49,7 +46,7 @@ class Side:
 @pytest.fixture
 def world(tmp_path):
     """Job 1 of a and job 1 of b are mates and run; job 2 of b is alone and runs, too."""
-    made = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    made = domain_a(tmp_path, CoschedulingSettings(scheme=Scheme.HOLD)).world
     for name, job, pair in (("a", 1, "p"), ("b", 1, "p"), ("b", 2, None)):
         made.nodes[name].submit(job, 2, 1000, pair)
     made.run(1050)
@@ -63,38 +60,29 @@ def sides(world):
     return made
 
 
-def test_a_mate_is_found_once_it_has_said_where_it_is_and_until_it_ends(world, sides):
-    async def story() -> None:
-        before = await sides["a"].find(PLACE)
-        assert (before.job.domain, before.job.job_id, before.status) == ("b", "1", MATE_STATUS_RUNNING)
-        assert not before.HasField("place")
-        assert (before.ports.low, before.ports.high) == (7100, 7199)
-        assert (await sides["b"].find()).place == PLACE
-        world.nodes["a"].store.close()  # a is restarted
-        world.nodes["a"].begin()
-        sides["a"] = Side(world, "a", sides)
-        assert (await sides["b"].find()).place == PLACE
-        world.run(2100)
-        assert not (await sides["b"].find()).HasField("place")
-        with pytest.raises(RefusedError, match="FAILED_PRECONDITION: job 1 is COMPLETED: only a job that runs can be"):
-            await sides["a"].find(PLACE)
-
-    asyncio.run(story())
-
-
-def test_nobody_else_is_told(sides):
-    async def story() -> None:
+async def test_a_mate_is_found_once_it_has_said_where_it_is_and_until_it_ends(world, sides):
+    before = await sides["a"].find(PLACE)
+    assert (before.job.domain, before.job.job_id, before.status) == ("b", "1", MATE_STATUS_RUNNING)
+    assert not before.HasField("place")
+    assert (before.ports.low, before.ports.high) == (7100, 7199)
+    assert (await sides["b"].find()).place == PLACE
+    world.nodes["a"].restart()
+    sides["a"] = Side(world, "a", sides)
+    assert (await sides["b"].find()).place == PLACE
+    world.run(2100)
+    assert not (await sides["b"].find()).HasField("place")
+    with pytest.raises(RefusedError, match="FAILED_PRECONDITION: job 1 is COMPLETED: only a job that runs can be"):
         await sides["a"].find(PLACE)
-        sides["a"].user = "eve"
-        with pytest.raises(
-            RefusedError, match="PERMISSION_DENIED: only u and operators may ask for the mates of job 1"
-        ):
-            await sides["a"].find()
-        other = GetPlaceRequest(job=JobRef(domain="a", job_id="1"), caller=JobRef(domain="b", job_id="2"))
-        told = await sides["b"].place("a", other)
-        assert (told.status, told.HasField("place"), told.HasField("ports")) == (MATE_STATUS_UNKNOWN, False, False)
 
-    asyncio.run(story())
+
+async def test_nobody_else_is_told(sides):
+    await sides["a"].find(PLACE)
+    sides["a"].user = "eve"
+    with pytest.raises(RefusedError, match="PERMISSION_DENIED: only u and operators may ask for the mates of job 1"):
+        await sides["a"].find()
+    other = GetPlaceRequest(job=JobRef(domain="a", job_id="1"), caller=JobRef(domain="b", job_id="2"))
+    told = await sides["b"].place("a", other)
+    assert (told.status, told.HasField("place"), told.HasField("ports")) == (MATE_STATUS_UNKNOWN, False, False)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +94,6 @@ def test_nobody_else_is_told(sides):
         (Place(host="n1", nodelist="n" * 40000), "place.nodelist: must have 0 to 32768 characters"),
     ],
 )
-def test_a_place_that_is_none_is_refused(sides, place, said):
+async def test_a_place_that_is_none_is_refused(sides, place, said):
     with pytest.raises(RefusedError, match=f"INVALID_ARGUMENT: {said}"):
-        asyncio.run(sides["a"].find(place))
+        await sides["a"].find(place)

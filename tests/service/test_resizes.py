@@ -13,7 +13,7 @@ from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.sizing import Sizing, as_text, sizing_of
 from cosched.service.manager.resizes import ResizeRules, Resizes
 from cosched_adapters.launcher import NodesBusyError
-from tests.service.world import Faults, World
+from tests.service.world import domain_a
 from tests.tiers import seeds
 
 NODES, JOBS = 10, 4
@@ -47,8 +47,8 @@ class Site:
 
     def __init__(self, folder, chance: random.Random) -> None:
         self.chance = chance
-        self.world = World(folder, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
-        self.node = self.world.nodes["a"]
+        self.node = domain_a(folder, CoschedulingSettings(scheme=Scheme.OFF), "a")
+        self.world = self.node.world
         for job in range(1, JOBS + 1):
             self.node.submit(job, 2, 10**6, None)
         self.world.run(1050)
@@ -69,11 +69,10 @@ class Site:
         return self.node.domain
 
     def begin(self) -> None:
-        self.resizes = Resizes(self.domain, self.launcher, ResizeRules())  # type: ignore[arg-type]
+        self.resizes = Resizes(self.domain, self.launcher, ResizeRules())
 
     def restart(self) -> None:
-        self.node.store.close()
-        self.node.begin()
+        self.node.restart()
         self.begin()
 
     def schedule(self) -> None:
@@ -106,29 +105,23 @@ class Site:
 
 
 @pytest.mark.parametrize("seed", seeds(3, 200))
-def test_no_node_is_two_jobs_at_once_and_all_get_what_they_should(tmp_path, seed: int):
+async def test_no_node_is_two_jobs_at_once_and_all_get_what_they_should(tmp_path, seed: int):
     site = Site(tmp_path, chance := random.Random(seed))
-
-    async def story() -> None:
-        for _ in range(60):
-            job = str(chance.randint(1, JOBS))
-            step, *about = chance.choice([(site.schedule,), (site.listen, job), (site.answer, job), (site.restart,)])
-            step(*about)
-            site.check()
-            if chance.random() < 0.7:
-                await site.resizes.settle()
-                site.check()
-        for _ in range(3):
+    for _ in range(60):
+        job = str(chance.randint(1, JOBS))
+        step, *about = chance.choice([(site.schedule,), (site.listen, job), (site.answer, job), (site.restart,)])
+        step(*about)
+        site.check()
+        if chance.random() < 0.7:
             await site.resizes.settle()
-            for job in site.use:
-                site.listen(job)
-                site.answer(job)
-                site.check()
+            site.check()
+    for _ in range(3):
         await site.resizes.settle()
-        for job, record in site.domain.jobs.items():
-            sizing = sizing_of(record)
-            assert sizing.settled
-            assert len(site.use[job]) == record.node_count == len(site.launcher.has[job]), json.loads(record.sizing)
-
-    asyncio.run(story())
-    site.world.close()
+        for job in site.use:
+            site.listen(job)
+            site.answer(job)
+            site.check()
+    await site.resizes.settle()
+    for job, record in site.domain.jobs.items():
+        assert sizing_of(record).settled
+        assert len(site.use[job]) == record.node_count == len(site.launcher.has[job]), json.loads(record.sizing)

@@ -7,15 +7,13 @@ import pytest
 from cosched.core.job import JobState
 from cosched.core.scheduling.run_times import Origin, Pair, Runs, Source
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.store import Store
 from tests.conformance.schedulers.histories import HOLD, YIELD, chosen, die_at, new_world, run
 from tests.core.learning import Learning
-from tests.service.world import Faults, Node, World
+from tests.service.world import Faults, Node, World, domain_a
 from tests.tiers import seeds
 
 PAIR = Pair("of u", "machine")
 RUNS = (4, 9, 300, 20)  # seconds
-NO_FAULTS = Faults()
 
 
 class LearningNode(Node):
@@ -27,10 +25,9 @@ class LearningWorld(World):
     node_kind = LearningNode
 
 
-def alone(folder) -> tuple[World, LearningNode]:
+def alone(folder) -> LearningNode:
     """A domain without mates."""
-    made = LearningWorld(folder, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, NO_FAULTS)
-    return made, made.nodes["a"]
+    return domain_a(folder, CoschedulingSettings(scheme=Scheme.OFF), "a", LearningNode)
 
 
 def learned(*seconds: int) -> Runs:
@@ -52,7 +49,8 @@ def test_a_domain_that_dies_at_any_step_learns_each_run_once(tmp_path):
         step += 1
         folder = tmp_path / str(step)
         folder.mkdir()
-        made, node = alone(folder)
+        node = alone(folder)
+        made = node.world
         reached = die_at(node, step)
         for job, seconds in enumerate(RUNS, 1):
             made.at(1000 + 3 * job, partial(node.submit, job, 4, seconds, None))
@@ -72,47 +70,41 @@ def test_with_mates_and_power_failures(tmp_path, seed, faults):
     run(made)
     for node in made.nodes.values():
         assert dict(node.store.runs()) == {Origin(*PAIR, "u", "low"): measured(node)}
-    made.close()
 
 
-def running(folder) -> tuple[World, LearningNode]:
-    made, node = alone(folder)
+@pytest.fixture
+def node(tmp_path) -> LearningNode:
+    """Its job 1 runs."""
+    node = alone(tmp_path)
     node.submit(1, 4, 100, None)
-    made.run(1050)
+    node.world.run(1050)
     assert node.running
-    return made, node
+    return node
 
 
-def test_what_the_manager_has_measured_counts_and_not_when_the_service_heard_of_it(tmp_path):
-    made, node = running(tmp_path)
+def test_what_the_manager_has_measured_counts_and_not_when_the_service_heard_of_it(node):
     node.domain.end("1", JobState.COMPLETED, ran=7)
     assert node.store.runs() == [(Origin(*PAIR, "u", "low"), learned(7))]
-    made.close()
 
 
 @pytest.mark.parametrize("how", [JobState.FAILED, JobState.CANCELLED])
-def test_a_failed_or_cancelled_run_does_not_count(tmp_path, how):
+def test_a_failed_or_cancelled_run_does_not_count(node, how):
     """heterogeneous.md: "Preempted and failed runs do not count." """
-    made, node = running(tmp_path)
     node.domain.end("1", how, ran=7)
     assert node.store.runs() == []
-    made.close()
 
 
-def test_a_run_that_completes_while_it_is_to_be_preempted_does_not_count(tmp_path):
+def test_a_run_that_completes_while_it_is_to_be_preempted_does_not_count(node):
     """Its job waits, or has another place, by then."""
-    made, node = running(tmp_path)
     with node.domain.turns.take():
         scheduler = node.domain.scheduler
         scheduler._preempt(scheduler.jobs["1"])
         node.domain.decisions.carry_out([])
     node.domain.end("1", JobState.COMPLETED, ran=7)
     assert (node.store.job(1).state, node.store.runs()) == (JobState.COMPLETED, [])
-    made.close()
 
 
-def test_corrections_are_on_record(tmp_path):
-    made, node = running(tmp_path)
+def test_corrections_are_on_record(node):
     node.domain.end("1", JobState.COMPLETED)
     times = node.domain.scheduler.run_times
     with node.domain.turns.take():
@@ -121,14 +113,11 @@ def test_corrections_are_on_record(tmp_path):
     with node.domain.turns.take():
         times.forget(Pair("other", "machine"))
     assert (node.store.runs(), node.store.stated_times()) == ([], [(PAIR, 12)])
-    node.store.close()
-    node.begin()
+    node.restart()
     assert node.domain.scheduler.run_times.predict(PAIR, 60) == (12, Source.STATED, 0, None)
-    made.close()
 
 
-def test_sums_of_squares_may_be_larger_than_a_number_of_the_database(tmp_path):
-    store = Store.open(tmp_path / "a.db", "a")
+def test_sums_of_squares_may_be_larger_than_a_number_of_the_database(store):
     origin, runs = Origin("long", "m", "ann", "low"), learned(*[10**9] * 9)
     times = Learning(1).run_times
     times.recall([(origin, runs)], [])
@@ -137,12 +126,11 @@ def test_sums_of_squares_may_be_larger_than_a_number_of_the_database(tmp_path):
         store.save_run_times(times.take_changed())
     [(kept, sums)] = store.runs()
     assert (kept, sums) == (origin, learned(*[10**9] * 10))
-    store.close()
 
 
 def test_domains_that_meet_learn_too(tmp_path):
     """The settings of a world with mates, without faults: one run for each job."""
-    made = LearningWorld(tmp_path, 1, chosen("ab", (HOLD, HOLD)), NO_FAULTS)
+    made = LearningWorld(tmp_path, 1, chosen("ab", (HOLD, HOLD)), Faults())
     for node in made.nodes.values():
         node.submit(1, 4, 50, "p")
     run(made)

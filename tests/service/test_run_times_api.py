@@ -96,8 +96,5 @@ def test_what_is_listed_says_from_what_it_is_expected():
     assert (first.expected.seconds, first.mean.seconds, first.median.seconds) == (11, 11, 10)
     assert (first.standard_deviation, first.spread) == (pytest.approx(2**0.5), pytest.approx(3**0.5))
     assert (second.stated.seconds, second.expected.seconds, second.HasField("mean")) == (60, 60, False)
-    assert [RunTimeSource.Name(each.source) for each in (first, alike, second)] == [
-        "RUN_TIME_SOURCE_RUNS",
-        "RUN_TIME_SOURCE_KIND",
-        "RUN_TIME_SOURCE_STATED",
-    ]
+    sources = [RunTimeSource.Name(each.source) for each in (first, alike, second)]
+    assert sources == [f"RUN_TIME_SOURCE_{source}" for source in ("RUNS", "KIND", "STATED")]

@@ -7,23 +7,14 @@ from pathlib import Path
 import pytest
 
 from cosched.core.effects import Call
-from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GetMateJobId,
-    MateJobId,
-    MateStatus,
-    MateTried,
-    Status,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import GetMateJobId, MateTried, TryStartMate, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.validation.schemes import SHARE
 from tests.service.job_records import queued
 from tests.service.outside import Outside
-from tests.service.world import METRICS, Faults, Node, World
+from tests.service.replies import QUEUING, mate_is
+from tests.service.world import METRICS, Node, domain_a
 
 CALLS = itertools.count(1)
 MEETS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
@@ -35,32 +26,26 @@ class SharingNode(Node):
     share = Decimal("0.5")
 
 
-class SharingWorld(World):
-    node_kind = SharingNode
-
-
 @pytest.fixture
 def node(tmp_path: Path):
     """A domain of 10 nodes: bob's job 1 runs until 1105 on 6 of them, and his job 2 needs all."""
-    world = SharingWorld(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
-    node = world.nodes["a"]
+    node = domain_a(tmp_path, MEETS, kind=SharingNode)
     submit(node, 1, "bob", 6, 100)
     submit(node, 2, "bob", 10, 100)
-    world.now += 50
+    node.world.now += 50
     return node
 
 
 def submit(node: Node, job: int, owner: str, nodes: int, run: int, pair: str | None = None) -> None:
     named = named_mate("b", pair) if pair else None
     node.run_times[str(job)] = run
-    now = node.world.now
-    node._submit(queued(job, nodes, run + 5, now, owner=owner, named=named))
+    node._submit(queued(job, nodes, run + 5, node.world.now, owner=owner, named=named))
 
 
 def is_started_for_its_mate(node: Node, job: int) -> bool:
     """Whether b's job of the same number, which is ready, has this one started; both are ann's."""
-    node.domain.questions.ask(Asked("b", GetMateJobId(str(job), f"p{job}", None, "ann")))
-    return node.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/{next(CALLS)}", str(job), str(job), 0))).started
+    node.ask(GetMateJobId(str(job), f"p{job}", None, "ann"))
+    return node.ask(TryStartMate(f"b/{job}/{next(CALLS)}", str(job), str(job), 0)).started
 
 
 def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also_after_a_restart(node: Node) -> None:
@@ -91,30 +76,17 @@ def test_what_is_a_week_old_is_forgotten_on_disk_too(node: Node) -> None:
     assert node.domain.scheduler.starts.by_owner(node.world.now) == {"bob": (1, 0, 0)}
 
 
-class DefaultNode(SharingNode):
-    """It has the default."""
-
-    share = SHARE
-
-
-class DefaultWorld(SharingWorld):
-    node_kind = DefaultNode
-
-
 def test_by_default_nobody_s_jobs_overtake_a_whole_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ann's job 1 is in front, and its mate always refuses; 12 jobs of bob wait, and 48 of hers are wanted behind them.
-
-    All need the whole machine, for 10 seconds.
-    """
+    """Ann's job 1 is in front, its mate refuses; 12 jobs of bob wait, behind them 48 of hers are wanted: all large."""
 
     def answer(outside: Outside, call: Call) -> None:
-        answers = {GetMateJobId: MateJobId(Found.MATE, call.job), TryStartMate: MateTried(call.job != "1")}
-        told = answers.get(type(call.request), MateStatus(Status.QUEUING, 0, None))
+        answers = {GetMateJobId: mate_is(call.job), TryStartMate: MateTried(call.job != "1")}
+        told = answers.get(type(call.request), QUEUING)
         outside.later(outside.world.now, lambda: outside.node.domain.calls.answered(call, told))
 
     monkeypatch.setattr(Outside, "call", answer)
-    world = DefaultWorld(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
-    node = world.nodes["a"]
+    monkeypatch.setattr(Node, "share", SHARE)
+    node = domain_a(tmp_path, MEETS)
     submit(node, 0, "bob", 10, 10)
     submit(node, 1, "ann", 10, 10, "p1")
     for job in range(2, 14):
@@ -122,6 +94,6 @@ def test_by_default_nobody_s_jobs_overtake_a_whole_queue(tmp_path: Path, monkeyp
     for job in range(14, 62):
         submit(node, job, "ann", 10, 10, f"p{job}")
         assert not is_started_for_its_mate(node, job)
-    while "13" not in node.started_at and world.now < 10**5:
-        world.run(world.now + 1)
+    while "13" not in node.started_at and node.world.now < 10**5:
+        node.world.run(node.world.now + 1)
     assert sum(int(job) > 13 for job in node.started_at) == 0

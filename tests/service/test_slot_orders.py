@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -12,12 +12,12 @@ from cosched.core.protocol import MateTried
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
-from cosched_adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
+from cosched_adapters.batch_system import SlotOnRecord, WantedStart
 from cosched_adapters.manager import UnavailableError
-from tests.service.offered_site import NOW, Site, store
+from tests.service.offered_site import NOW, Site
 from tests.service.slot_site import SLOT, has_slot, last, propose, site, site_of, slots_of
 
-__all__ = ["site", "store"]
+__all__ = ["site"]
 
 
 class System:
@@ -34,9 +34,7 @@ class System:
         if self.silent >= 0:
             raise UnavailableError("squeue: no answer")
 
-    async def start_wanted(
-        self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
-    ) -> WantedStart:
+    async def start_wanted(self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]) -> Any:
         guards["9"] = 77
         self.asked.append(("start wanted", job_id, budget, list(ready)))
         return self.answers["start_wanted"]
@@ -54,18 +52,18 @@ class System:
 
 
 def orders_of(site: Site, system: System) -> SlotOrders:
-    tasks = Tasks(pytest.fail)
-    return SlotOrders(slots_of(site), cast(MeetingSystem, system), cast(Any, site.clock), tasks)
+    """They know the slots on record."""
+    orders = SlotOrders(slots_of(site), system, site.clock, Tasks(pytest.fail))
+    orders.take_up()
+    return orders
 
 
-async def test_orders_of_a_job_wait_for_those_before_it_and_for_the_slots_on_record(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_orders_of_a_job_wait_for_those_before_it_and_for_the_slots_on_record(site, monkeypatch):
     monkeypatch.setattr("cosched.service.manager.slot_orders.PACE", 0)
     has_slot(site, 1)
     system = System()
     system.silent = 2
-    orders = orders_of(site, system)
+    orders = SlotOrders(slots_of(site), system, site.clock, Tasks(pytest.fail))
     waiting = [asyncio.create_task(orders.carry_out(Unbook("1"))) for _ in range(2)]
     await asyncio.sleep(0.01)
     assert system.asked == []
@@ -78,7 +76,6 @@ async def test_a_manager_that_cannot_plan_gives_no_slot(site: Site) -> None:
     site.submit(1)
     propose(site, 1, SLOT)
     orders = orders_of(site, System(quote=UnavailableError("squeue: no answer")))
-    orders.take_up()
     await orders.carry_out(last(site, Quote))
     assert site.domain.core.reserving.asked == {}
 
@@ -89,9 +86,7 @@ async def test_a_wanted_job_starts_within_the_budget_and_is_counted(site: Site, 
     site.answer(2, MateTried(False))
     site.asked_to_try(1)
     system = System(start_wanted=WantedStart(True, 5))
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert await orders.try_start("1")
+    assert await orders_of(site, system).try_start("1")
     assert system.asked[1:] == [("start wanted", "1", Fraction(1, 2), ["2"])]
     assert store.meta("guards") == '{"9": 77}'
     site.offered.tried("1", True)
@@ -104,9 +99,7 @@ async def test_a_share_that_is_used_up_leaves_wanted_jobs_to_their_turn(store: S
     site.submit(1)
     site.asked_to_try(1)
     system = System(try_start=True)
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert await orders.try_start("1")
+    assert await orders_of(site, system).try_start("1")
     assert system.asked[1:] == [("try_start", "1")]
     site.offered.tried("1", True)
     assert site.scheduler.starts.by_owner(NOW) == {"ann": (1, 0, 0)}
@@ -117,7 +110,5 @@ async def test_a_job_with_a_slot_is_not_tried(site: Site) -> None:
     assert site.asked_to_try(1) is None  # it is answered later
     assert type(site.orders[-1]) is Try
     system = System()
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert not await orders.try_start("1")
+    assert not await orders_of(site, system).try_start("1")
     assert system.asked[1:] == []

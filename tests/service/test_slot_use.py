@@ -7,34 +7,25 @@ from pathlib import Path
 import pytest
 
 from cosched.core.effects import Call
-from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
-    Found,
     GetMateJobId,
     GetMateStatus,
-    GroupProposed,
-    MateJobId,
-    MateStatus,
     MateTried,
     ProposeGroupStart,
-    Request,
-    Settled,
     SettleGroupStart,
-    Status,
     TryStartMate,
-    Vote,
     named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.service.job_records import queued
 from tests.service.outside import Outside
-from tests.service.world import Faults, Node, World
+from tests.service.replies import BOOKED, NO, QUEUING, SETTLED, mate_is
+from tests.service.world import Node, domain_a
 
 SHARE = Decimal("0.01")
 MEETS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True, slot_share=SHARE)
 RUN = 4
-NO = GroupProposed(Vote.NO)
 
 
 class Liar:
@@ -42,35 +33,29 @@ class Liar:
 
     def __init__(self, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         self.node, self.numbers = node, count(1)
-        self.answers: dict[type, object] = {
-            GetMateStatus: MateStatus(Status.QUEUING, 0, None),
-            TryStartMate: MateTried(False, None, may_book=True),
-            SettleGroupStart: Settled(True),
-        }
+        may_book = MateTried(False, None, may_book=True)
+        self.answers = {GetMateStatus: QUEUING, TryStartMate: may_book, SettleGroupStart: SETTLED}
         monkeypatch.setattr(Outside, "call", lambda outside, call: self._called(outside, call))
 
     def _called(self, outside: Outside, call: Call) -> None:
         answer = self.answers.get(type(call.request))
         if isinstance(call.request, GetMateJobId):
-            answer = MateJobId(Found.MATE, call.job)
+            answer = mate_is(call.job)
         if isinstance(call.request, ProposeGroupStart):
             at = call.request.not_before
-            answer = NO if at is None else GroupProposed(Vote.BOOKED, earliest=at)
+            answer = NO if at is None else BOOKED._replace(earliest=at)
         outside.later(self.node.world.now, lambda: self.node.domain.calls.answered(call, answer))
-
-    def ask(self, request: Request) -> object:
-        return self.node.domain.questions.ask(Asked("b", request))
 
     def propose(self, ahead: int = 0, job: str = "1") -> str:
         """A slot, which is kept if it is booked: its name; empty: it is refused. A job that asks is waited for."""
         while self.node.domain.state(job) is JobState.READY:
             self.node.world.run(self.node.world.now + 1)
         name, at = f"b/{job}/{next(self.numbers)}", self.node.world.now + ahead
-        told = self.ask(ProposeGroupStart(name, job, job, 0, 60, not_before=at, book=True))
-        if told != GroupProposed(Vote.BOOKED, earliest=at):
+        told = self.node.ask(ProposeGroupStart(name, job, job, 0, 60, not_before=at, book=True))
+        if told != BOOKED._replace(earliest=at):
             assert told == NO
             return ""
-        self.ask(SettleGroupStart(name, job, job, start=False, keep=True))
+        self.node.ask(SettleGroupStart(name, job, job, start=False, keep=True))
         return name
 
     def each(self, seconds: int, act, until: int) -> None:
@@ -81,8 +66,7 @@ class Liar:
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     """Domain a of ten nodes."""
-    world = World(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
-    return world.nodes["a"]
+    return domain_a(tmp_path, MEETS)
 
 
 @pytest.fixture
@@ -95,7 +79,7 @@ def submit(node: Node, job: int, nodes: int, *, pair: bool = False, owner: str =
     named = named_mate("b", f"p{job}") if pair else None
     node._submit(queued(job, nodes, RUN, node.world.now, owner=owner, named=named))
     if pair:
-        node.domain.questions.ask(Asked("b", GetMateJobId(str(job), f"p{job}", None, owner)))
+        node.ask(GetMateJobId(str(job), f"p{job}", None, owner))
 
 
 def ran(node: Node, first: int, jobs: int, seconds: int) -> int:
@@ -117,7 +101,7 @@ def test_nor_do_slots_that_are_dropped_before_they_come(node: Node, liar: Liar):
         name = liar.propose(20)
         if name:
             drop = SettleGroupStart(name, "1", "1", start=False)
-            node.world.at(node.world.now + 18, lambda: liar.ask(drop))
+            node.world.at(node.world.now + 18, lambda: node.ask(drop))
 
     submit(node, 1, 10, pair=True)
     liar.each(1, ahead, node.world.now + 2000)

@@ -2,7 +2,7 @@
 
 import time
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -47,7 +47,7 @@ async def test_only_what_has_changed_is_told_and_nothing_once_the_job_runs() -> 
 
     record = SimpleNamespace(id=7, state=JobState.QUEUED, mates={"eureka": None})
     domain = SimpleNamespace(jobs={"7": record})
-    told = ToldUsers(cast(Any, domain), cast(Any, SimpleNamespace(tell=tell)), cast(Any, SimpleNamespace(known=known)))
+    told = ToldUsers(domain, SimpleNamespace(tell=tell), SimpleNamespace(known=known))
     await told.tell()
     fails = False
     for why in ("because", "because", "so"):

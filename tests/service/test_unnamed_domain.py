@@ -5,7 +5,7 @@ Beside a batch system, and where jobs are submitted to the domain itself.
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -30,9 +30,7 @@ from cosched.service.tasks import Tasks
 from cosched.service.wire.errors import Refusal
 from cosched_adapters.batch_system import Appeared, Known, Relinked
 from cosched_adapters.slurm.comments import find, word
-from tests.service.offered_site import NOW, Site, store
-
-__all__ = ["store"]
+from tests.service.offered_site import NOW, Site
 
 BOTH = ["b", "c"]
 SAID = "pair run7 is named without its mate's domain, and there are several: write group=run7@b or group=run7@c"
@@ -44,7 +42,7 @@ class Offered:
     def __init__(self, store: Store, coupled: Coupled, **settings: Any) -> None:
         self.site, self.tasks = Site(store, **settings), Tasks(pytest.fail)
         domain, self.peers = self.site.domain, PeerClients("a", (), 1.0, None, lambda _: None)
-        system = cast(Any, SimpleNamespace(mate_field="comment"))
+        system = SimpleNamespace(mate_field="comment")
         self.announcer = Announcer(domain, self.peers, self.tasks)
         self.offers = Offers(domain, self.site.offered, system, self.announcer, coupled, self.tasks)
 
@@ -75,9 +73,7 @@ async def test_which_domain_is_meant(store: Store, coupled: Coupled, peer: str |
     assert (None if record is None else record.named) == (named_mate(peer, "run7") if peer else None)
 
 
-async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so_everywhere(
-    store: Store, caplog
-) -> None:
+async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so_everywhere(store: Store, caplog):
     made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
     await made.appears(named_mate("", "run7"))
     assert await made.chosen() is JobState.QUEUED
@@ -90,7 +86,6 @@ async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so
     told = [views.event(event).text for event in store.events(0, (), (), -1)]
     assert f"{SAID}: it waits until it is linked or unlinked" in told
     reason = Reasons(domain).of(record, Plan(NOW))
-    assert reason is not None
     assert reason.text == SAID
     assert "cosched link 1 names another" in reason.change
 
@@ -131,12 +126,10 @@ async def test_a_job_that_no_longer_names_the_domain_does_not_start_alone(store:
 
 
 @pytest.mark.parametrize("others", [("a",), ("a", "b"), ("b", "d")])
-async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(
-    store: Store, others: tuple[str, ...]
-) -> None:
+async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(store: Store, others: tuple[str, ...]):
     """Its own domain, or an unknown one: a user who writes that would end the service."""
     made, broken = Offered(store, Coupled(BOTH)), list[BaseException]()
-    made.site.outside.broken = broken.append  # type: ignore[method-assign]
+    made.site.outside.broken = broken.append
     await made.appears(named_mate("c", "run7"))
     for named in (None, named_group("g", others)):
         made.offers.hear(Relinked("1", named))
@@ -148,11 +141,8 @@ async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(
     ("coupled", "peer"),
     [(Coupled(BOTH, "b"), "b"), (Coupled(["c"]), "c"), (Coupled(BOTH), "b|c"), (Coupled([*BOTH, "d"]), "b|c|d")],
 )
-async def test_after_a_restart_the_configuration_may_tell_which_is_meant(
-    store: Store, coupled: Coupled, peer: str
-) -> None:
-    made = Offered(store, Coupled(BOTH))
-    await made.appears(named_mate("", "run7"))
+async def test_after_a_restart_the_configuration_may_tell_which_is_meant(store: Store, coupled: Coupled, peer: str):
+    await Offered(store, Coupled(BOTH)).appears(named_mate("", "run7"))
     again = Offered(store, coupled)
     await again.offers.take_up({"1": Known("1", NOW, 2, "ann", named_mate("", "run7"))}, ())
     await again.idle()
@@ -168,15 +158,13 @@ async def test_after_a_restart_the_configuration_may_tell_which_is_meant(
         (Coupled(BOTH), named_group("g", ("b", "c"), ids=(("c", "7"),)), "cosched:group=g@b+c"),
     ],
 )
-async def test_a_job_is_known_by_the_mate_that_was_written_into_it(
-    store: Store, coupled: Coupled, given: Named, comment: str
-) -> None:
+async def test_a_job_is_known_by_the_mate_that_was_written_into_it(store, coupled, given, comment):
     made, written = Offered(store, coupled), list[Named]()
 
     async def relink(_: str, named: Named) -> None:
         written.append(named)
 
-    await BatchQueue(made.site.domain, cast(Any, SimpleNamespace(relink=relink)), coupled).relink("1", given)
+    await BatchQueue(made.site.domain, SimpleNamespace(relink=relink), coupled).relink("1", given)
     assert (word(*written), find(comment)) == (comment, *written)
     await made.appears(*written)
     known = made.site.domain.jobs["1"].named
@@ -184,8 +172,7 @@ async def test_a_job_is_known_by_the_mate_that_was_written_into_it(
 
 
 def named(coupled: Coupled, mate: Named) -> Named:
-    domain = cast(Any, SimpleNamespace(name="a"))
-    return NamedMates(domain, cast(Any, None), coupled).mate(mate)
+    return NamedMates(SimpleNamespace(name="a"), None, coupled).mate(mate)
 
 
 def test_a_submission_to_the_domain_itself_takes_the_default_too() -> None:
@@ -199,7 +186,7 @@ def test_a_submission_is_refused_without_it_and_the_option_and_the_domains_are_s
 
 
 def test_a_link_keeps_the_domain_of_the_mate_before_if_that_is_known() -> None:
-    names = NamedMates(cast(Any, None), cast(Any, None), Coupled(BOTH))
+    names = NamedMates(None, None, Coupled(BOTH))
     other = named_mate("", "other")
     assert names.as_before(other, named_mate("c", "run7")) == named_mate("c", "other")
     assert names.as_before(other, named_mate("b|c", "run7")) == other

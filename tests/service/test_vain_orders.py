@@ -1,13 +1,12 @@
 """A peer may repeat what changes nothing as often as it likes: that fills neither the audit nor the story."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from cosched.core.events import Asked
 from cosched.core.protocol import (
     GetMateJobId,
     GetProposal,
@@ -28,7 +27,7 @@ from cosched.service.wire.group_messages import GET_PROPOSAL, PROPOSE_GROUP_STAR
 from cosched.service.wire.pair_messages import START_JOB, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.job_records import queued
-from tests.service.world import Faults, Node, World
+from tests.service.world import Node, domain_a
 
 PEER = Caller(None, None, operator=False, via=PLAINTEXT)
 ORDERS: list[tuple[CallOnWire[Any, Any, Any, Any], Any]] = [
@@ -45,22 +44,20 @@ class Called:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        queue, agreed = Queue(cast(Any, None)), AgreedStart(None, lambda _: None, 0.5)
+        queue, agreed = Queue(None), AgreedStart(None, lambda _: None, 0.5)
         self.api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, AsyncMock(), pytest.fail)
         node.run_times["1"] = 10**6
         node._submit(queued(1, 10, 10**6, node.world.now, named=named_mate("b", "p")))
-        node.domain.questions.ask(Asked("b", GetMateJobId("7", "p", None, "u")))
+        node.ask(GetMateJobId("7", "p", None, "u"))
 
     async def order(self, call: CallOnWire[Any, Any, Any, Any], request: Any, number: int) -> None:
         if "request_id" in request._fields:
             request = request._replace(request_id=request.request_id.format(number))
-        message = call.write_request(request, "b", "a")
-        await self.api.ask(message, cast(Any, None), call)
+        await self.api.ask(call.write_request(request, "b", "a"), None, call)
 
     def tell(self, presence: int, expected: int) -> None:
-        self.api._hear(
-            "b", wire.TellPresenceRequest(domain="b", presence=presence, expected=Duration(seconds=expected))
-        )  # type: ignore[arg-type]
+        told = wire.TellPresenceRequest(domain="b", presence=presence, expected=Duration(seconds=expected))
+        self.api._hear("b", told)
 
     def audit(self) -> list[tuple[str, str, int]]:
         self.node.domain.refused_changes.close()
@@ -72,8 +69,7 @@ class Called:
 
 @pytest.fixture
 def called(tmp_path: Path) -> Called:
-    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(peer_grace=120)), Faults())
-    return Called(world.nodes["a"])
+    return Called(domain_a(tmp_path, CoschedulingSettings(peer_grace=120)))
 
 
 @pytest.mark.parametrize(("call", "request_"), ORDERS, ids=lambda one: getattr(one, "name", ""))

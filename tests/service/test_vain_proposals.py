@@ -7,27 +7,13 @@ from typing import Any
 
 import pytest
 
-from cosched.core.events import Asked, LeaseOver
+from cosched.core.events import LeaseOver
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Found,
-    GetMember,
-    GetProposal,
-    GroupProposed,
-    MateJobId,
-    MateStatus,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    SettleGroupStart,
-    Status,
-    Vote,
-    named_group,
-)
+from cosched.core.protocol import GetMember, GetProposal, ProposeGroupStart, SettleGroupStart, Vote, named_group
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.service.job_records import queued
-from tests.service.outside import Outside
-from tests.service.world import Faults, Node, World
+from tests.service.replies import DROPPED, NO, QUEUING, mate_is
+from tests.service.world import Node, domain_a
 
 LEASE, NODES = 3, 10
 SETTINGS = CoschedulingSettings(scheme=Scheme.YIELD, slot_share=Decimal("0.01"))
@@ -40,32 +26,27 @@ class Besieged:
         self.node, self.calls, self.number = node, calls, 0
         node.run_times["1"] = 100
         node._submit(queued(1, NODES, 100, node.world.now, owner="ann", named=named_group("g", ("b",))))
-        node.domain.questions.ask(Asked("b", GetMember("7", "g", ("a", "b"), "ann")))
-        no = GroupProposed(Vote.NO)
-        for answer in (MateJobId(Found.MATE, "7"), MateStatus(Status.QUEUING, 0, None), no):
+        node.ask(GetMember("7", "g", ("a", "b"), "ann"))
+        no = NO
+        for answer in (mate_is("7"), QUEUING, no):
             node.domain.calls.answered(calls[-1], answer)
         assert node.domain.state("1") is JobState.QUEUED
 
-    def ask(self, request: Any) -> Any:
-        return self.node.domain.questions.ask(Asked("b", request))
-
     def propose(self) -> Vote:
         self.number += 1
-        vote: Vote = self.ask(ProposeGroupStart(f"b/7/{self.number}", "1", "7", 0, LEASE)).vote
-        return vote
+        return self.node.ask(ProposeGroupStart(f"b/7/{self.number}", "1", "7", 0, LEASE)).vote
 
     def drop(self) -> None:
-        self.ask(SettleGroupStart(f"b/7/{self.number}", "1", "7", start=False))
+        self.node.ask(SettleGroupStart(f"b/7/{self.number}", "1", "7", start=False))
 
     def second(self) -> bool:
         """The next second: the lease may be over, and b says that it has dropped it. Whether nodes are kept."""
         self.node.world.now += 1
-        group = self.node.domain.core.jobs["1"].group
-        assert group is not None
-        if (promise := group.promise) is not None and promise.until <= self.node.world.now:
+        promise = self.node.domain.core.jobs["1"].group.promise
+        if promise is not None and promise.until <= self.node.world.now:
             self.node.domain.timer_due(LeaseOver("1"))
             assert isinstance(self.calls[-1].request, GetProposal)
-            self.node.domain.calls.answered(self.calls[-1], ProposalOutcome(Outcome.DROPPED))
+            self.node.domain.calls.answered(self.calls[-1], DROPPED)
         return self.node.domain.state("1") is JobState.READY
 
     def kept(self, seconds: int) -> int:
@@ -79,21 +60,13 @@ class Besieged:
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    sent: list[Any] = []
-    monkeypatch.setattr(Outside, "call", lambda _, call: sent.append(call))
-    return sent
-
-
-@pytest.fixture
 def settings() -> CoschedulingSettings:
     return SETTINGS
 
 
 @pytest.fixture
 def besieged(tmp_path: Path, calls: list[Any], settings: CoschedulingSettings) -> Besieged:
-    world = World(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
-    return Besieged(world.nodes["a"], calls)
+    return Besieged(domain_a(tmp_path, settings), calls)
 
 
 def test_a_peer_that_proposes_in_vain_has_to_wait_ever_longer(besieged: Besieged) -> None:
@@ -117,7 +90,7 @@ def test_a_start_ends_the_pause(besieged: Besieged) -> None:
     besieged.node.world.now += 1000
     assert besieged.propose() is Vote.BOOKED
     assert vain._in_vain
-    besieged.ask(SettleGroupStart(f"b/7/{besieged.number}", "1", "7", start=True))
+    besieged.node.ask(SettleGroupStart(f"b/7/{besieged.number}", "1", "7", start=True))
     assert besieged.node.domain.state("1") is JobState.RUNNING
     assert not vain._in_vain
     assert not vain._until

@@ -11,14 +11,14 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Collection
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import named_group, named_mate
+from cosched.core.protocol import Named, named_group, named_mate
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -30,13 +30,14 @@ from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
-from cosched.service.store import JobRecord, JobScript, Store
+from cosched.service.store import JobRecord, JobScript
 from tests.service.job_records import queued
-from tests.service.outside import Killed, Outside
+from tests.service.outside import Disk, Killed, MortalStore, Outside
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")
 GRACE = 6  # seconds at most between the order to end a run that was preempted, and its end
+DEFAULTS = CoschedulingSettings()
 AT_ONCE = 1500  # more than happens in any second
 OPEN: list[World] = []  # those that are not closed yet
 
@@ -56,49 +57,41 @@ class Faults:
     sync: int = 0  # seconds at most that it takes to bring a database to disk
 
 
-@dataclass(order=True)
-class Due:
-    at: int
-    number: int
-    act: Callable[[], None] = field(compare=False)
-
-
 class World:
     """Domains a and b; more for groups. Tests of this folder need not close theirs."""
 
     node_kind: type[Node]
 
-    def __init__(self, folder: Path, seed: int, settings: dict[str, CoschedulingSettings], faults: Faults) -> None:
+    def __init__(self, folder: Path, seed: int, settings: dict[str, CoschedulingSettings], faults: Faults, kind=None):
         self.random = random.Random(seed)
         self.faults = faults
         self.now = 1000
-        self._due: list[Due] = []
+        self._due: list[tuple[int, int, Callable[[], None]]] = []  # when, a number, and what happens then
         self._number = 0
         self._at_once = 0
         self.names = list(settings)
-        self.nodes = {
-            name: self.node_kind(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()
-        }
+        make = kind or self.node_kind
+        self.nodes = {name: make(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()}
         OPEN.append(self)
 
     def at(self, instant: int, act: Callable[[], None]) -> None:
         self._number += 1
-        heapq.heappush(self._due, Due(max(instant, self.now), self._number, act))
+        heapq.heappush(self._due, (max(instant, self.now), self._number, act))
 
     def run(self, until: int = 10**6) -> None:
         """Until all jobs have ended and nothing is under way."""
         while self._due and self.now < until and not self.is_over():
-            due = heapq.heappop(self._due)
-            self._at_once = self._at_once + 1 if due.at == self.now else 0
+            self._at_once = self._at_once + 1 if self._due[0][0] == self.now else 0
             assert self._at_once < AT_ONCE, f"no end of what happens at {self.now}"
-            self.now = due.at
-            due.act()
+            self._next()
 
     def run_until(self, reached: Callable[[], bool]) -> None:
         while not reached():
-            due = heapq.heappop(self._due)
-            self.now = due.at
-            due.act()
+            self._next()
+
+    def _next(self) -> None:
+        self.now, _, act = heapq.heappop(self._due)
+        act()
 
     def close(self) -> None:
         OPEN.remove(self)
@@ -137,59 +130,10 @@ class WorldClock:
     from_wall = to_wall
 
 
-class MortalStore(Store):
-    """A store whose domain may be killed before it writes."""
-
-    node: Node
-
-    @contextmanager
-    def transaction(self):
-        self.node.may_die()
-        with super().transaction():
-            yield
-
-
-class Disk:
-    """What of a database would outlive a power failure, in one life of its domain."""
-
-    def __init__(self, node: Node, life: int) -> None:
-        self._node, self._world, self._life = node, node.world, life
-        self.content = node.store._connection.serialize()  # it was opened just now
-        self._durable = node.store.commits
-        self._waiting: list[tuple[int, Callable[[], Any]]] = []
-        self._busy = False
-
-    def when_durable(self, commit: int, act: Callable[[], Any]) -> None:
-        if commit <= self._durable or not self._world.faults.power:
-            act()
-            return
-        self._waiting.append((commit, act))
-        self._begin()
-
-    def _begin(self) -> None:
-        if not self._busy and self._waiting:
-            self._busy = True
-            store, takes = self._node.store, self._world.random.randint(0, self._world.faults.sync)
-            commit, content = store.commits, store._connection.serialize()
-            self._world.at(
-                self._world.now + takes, lambda: self._node.lives == self._life and self._end(commit, content)
-            )
-
-    def _end(self, commit: int, content: bytes) -> None:
-        if self._node.lives != self._life:
-            return
-        self.content, self._durable, self._busy = content, commit, False
-        ready = [act for needed, act in self._waiting if needed <= commit]
-        self._waiting = [waiting for waiting in self._waiting if waiting[0] > commit]
-        self._begin()
-        for act in ready:
-            if self._node.lives == self._life:
-                self._node.guarded(act)
-
-
 class Node:
     """One domain, its machine, and its life."""
 
+    kind: SchedulerKind = BATCH
     share = Decimal(1)  # the domain's mate_budget_share
     places: Places | None = None
     aside: Collection[str] = ()  # jobs that are put aside at its starts
@@ -245,17 +189,10 @@ class Node:
             self.domain.end(job, JobState.COMPLETED)
         self._look_round()
 
-    @property
-    def kind(self) -> SchedulerKind:
-        return BATCH
-
     def _scheduler(self) -> OpenScheduler:
         slots = self.settings.slots
-        budget = Decimal("0.5" if slots else 0)
-        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
-        return OpenCluster(
-            ClusterSettings(10, ordering, backfilling, mate_budget=budget, slots=slots, mate_budget_share=self.share)
-        )
+        meets = {"mate_budget": Decimal("0.5" if slots else 0), "slots": slots, "mate_budget_share": self.share}
+        return OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], **meets))
 
     def _check_record(self) -> None:
         """What was acknowledged is on record, and nothing runs or has run that was not to."""
@@ -267,27 +204,32 @@ class Node:
 
     def _look_round(self) -> None:
         """The periodic iteration."""
-        life = self.lives
 
-        def look() -> None:
-            if self.lives == life:
-                self.guarded(self.domain.reschedule)
-                self.world.at(self.world.now + 30, look)
+        def look() -> int:
+            self.guarded(self.domain.reschedule)
+            return 30
 
-        self.world.at(self.world.now + 30, look)
+        self._repeat(30, look)
 
     def _look_for_peer(self, peer: str) -> None:
         """The heartbeat: once a second, as long as a peer is away, else each ten."""
+
+        def look() -> int:
+            there = self.world.nodes[peer].domain is not None
+            self.guarded(lambda: self.domain.presence.answers(peer, there))
+            return 1 if self.domain is not None and self.domain.presence.expected() else 10
+
+        self._repeat(2, look)
+
+    def _repeat(self, after: int, act: Callable[[], int]) -> None:
+        """Do something so many seconds from now, and again after as many as it says, in this life of the domain."""
         life = self.lives
 
         def look() -> None:
             if self.lives == life:
-                there = self.world.nodes[peer].domain is not None
-                self.guarded(lambda: self.domain.presence.answers(peer, there))
-                again = 1 if self.domain is not None and self.domain.presence.expected() else 10
-                self.world.at(self.world.now + again, look)
+                self.world.at(self.world.now + act(), look)
 
-        self.world.at(self.world.now + 2, look)
+        self.world.at(self.world.now + after, look)
 
     def may_die(self) -> None:
         if self.world.chance(self.world.faults.kill):
@@ -319,12 +261,17 @@ class Node:
         self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.presence.leaves(self.name, None)))
 
     def restart(self) -> None:
-        self._die()
+        """End its service in order, and begin another."""
+        self.store.close()
         self.begin()
 
     def end_for_good(self) -> None:
         self.lives += 1
         self.domain = None
+
+    def ask(self, request: Any, peer: str = "b") -> Any:
+        """A peer's call."""
+        return self.domain.questions.ask(Asked(peer, request))
 
     # Jobs
 
@@ -338,9 +285,8 @@ class Node:
             self.world.at(self.world.now + 5, lambda: self.submit(job, nodes, run, pair, group))
             return
         if self.store.job(job) is None:
-            others, now = self.world.others(self.name), self.world.now
-            named = named_mate(others[0], pair) if pair else named_group(group, tuple(others)) if group else None
-            record = queued(job, nodes, run + 5, now, named=named, domain=self.name)
+            named = self.named(pair, group)
+            record = queued(job, nodes, run + 5, self.world.now, named=named, domain=self.name)
             record.columns = self.columns(record)
             self.guarded(lambda: self._submit(record))
         if self.domain is not None:
@@ -348,13 +294,17 @@ class Node:
         if job not in self.acknowledged:
             self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair, group))
 
+    def named(self, pair: str | None, group: str | None) -> Named | None:
+        others = tuple(self.world.others(self.name))
+        return named_mate(others[0], pair) if pair else named_group(group, others) if group else None
+
     def columns(self, record: JobRecord) -> str | None:  # noqa: ARG002
         """What the job says of itself, as its record keeps it."""
         return None
 
-    def _submit(self, record: JobRecord) -> None:
+    def _submit(self, record: JobRecord, script: JobScript = SCRIPT) -> None:
         with self.domain.turns.take():
-            self.domain.add(record, SCRIPT)
+            self.domain.add(record, script)
             self.domain.admit(record)
             self.domain.enqueue(record)
 
@@ -424,3 +374,10 @@ class Node:
 
 
 World.node_kind = Node
+
+
+def domain_a(
+    folder: Path, settings: CoschedulingSettings = DEFAULTS, names: str = "ab", kind: type[Node] = Node
+) -> Node:
+    """The first domain of a world without faults, in which all are of this kind, and have these settings."""
+    return World(folder, 1, dict.fromkeys(names, settings), Faults(), kind).nodes["a"]
