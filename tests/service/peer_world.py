@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import grpc
@@ -190,12 +190,7 @@ class World:
 
 
 @asynccontextmanager
-async def a_world(
-    direct: bool = False,
-    others: Mapping[type, Message] | None = None,
-    client: PeerCredentials | None = None,
-    server: grpc.ServerCredentials | None = None,
-) -> AsyncIterator[World]:
+async def a_world(direct: bool = False, others=None, client=None, server=None) -> AsyncIterator[World]:
     """`direct`: without the proxy; `others`: see Eureka; plaintext unless there are credentials."""
     eureka = Eureka(server)
     eureka.others |= others or {}

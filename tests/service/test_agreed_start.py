@@ -142,14 +142,11 @@ def test_what_is_heard_is_by_our_clock():
 
 
 @given(
-    ahead=st.floats(-0.4, 0.4),
-    there=st.floats(0, 0.1),
-    back=st.floats(0, 0.1),
-    leads=st.tuples(st.floats(0, 2), st.floats(0, 2)),
+    st.floats(-0.4, 0.4), st.tuples(st.floats(0, 0.1), st.floats(0, 0.1)), st.tuples(st.floats(0, 2), st.floats(0, 2))
 )
-def test_both_start_at_one_moment_that_both_can_keep_to(ahead, there, back, leads):
+def test_both_start_at_one_moment_that_both_can_keep_to(ahead, delays, leads):
     """Times below are the caller's; the offset is as wrong as it can be with these delays."""
-    ours, theirs = leads
+    (there, back), (ours, theirs) = delays, leads
     offset = Offset(ahead + (there - back) / 2, (there + back) / 2)
     start_at = agreed(ours, offset).proposal("eureka", "j")
     received, heard = NOW + there, NOW + there + back

@@ -59,6 +59,12 @@ def announcer(domain: LiveDomain, peers: Clients) -> Announcer:
     return Announcer(domain, peers, Tasks(pytest.fail))
 
 
+async def announced(domain: LiveDomain, peers: Any) -> Announcer:
+    found = announcer(domain, peers)
+    await found.announce(domain.jobs["1"])
+    return found
+
+
 async def settled(announcer: Announcer) -> None:
     """Nothing is to be announced again."""
     await until(lambda: not announcer._again)
@@ -66,8 +72,7 @@ async def settled(announcer: Announcer) -> None:
 
 async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
     domain, peers = submit(world, mate="7"), Clients(UNKNOWN, AWAY, UNKNOWN, MATE)
-    found = announcer(domain, peers)
-    await found.announce(domain.jobs["1"])
+    found = await announced(domain, peers)
     assert domain.jobs["1"].lookup == FOUND[Found.UNSUBMITTED]
     await settled(found)
     assert peers.asked == [GetMateJobId("1", None, "7", "ann")] * 4
@@ -78,8 +83,7 @@ async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_wha
 async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: World, answer) -> None:
     peers = Clients(answer)
     domain = submit(world, pair="p")
-    found = announcer(domain, peers)
-    await found.announce(domain.jobs["1"])
+    found = await announced(domain, peers)
     await settled(found)
     assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
 
@@ -97,8 +101,7 @@ async def test_a_domain_that_has_to_ask_first_is_asked_again_soon_and_again_afte
 
 async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:
     domain, peers = submit(world, mate="7"), Clients(UNKNOWN)
-    found = announcer(domain, peers)
-    await found.announce(domain.jobs["1"])
+    found = await announced(domain, peers)
     with domain.turns.take():
         domain.decisions.feed(Unlinked("1"))
     await settled(found)
@@ -119,8 +122,7 @@ class Domains:
 
 async def test_a_member_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
     domain, peers = submit(world, named_group("g", ("b", "c"), ids=(("b", "7"),))), Domains()
-    found = announcer(domain, peers)
-    await found.announce(domain.jobs["1"])
+    found = await announced(domain, peers)
     await settled(found)
     assert peers.asked == [("b", "7"), ("c", None)] * 3
     assert domain.jobs["1"].mates == {"b": "7", "c": None}

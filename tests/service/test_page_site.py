@@ -2,10 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import grpc
 import pytest
@@ -255,11 +256,8 @@ async def test_4096_squares_are_enough(tmp_path: Path, size: int, each: int, mon
 
 async def test_many_groups_of_nodes_are_one_line_of_each_state(small: PageSide) -> None:
     side, busy = coupled(small.world), cluster_pb2.NODE_STATE_BUSY
-
-    async def many(_: Any) -> list[cluster_pb2.NodeGroup]:
-        return [cluster_pb2.NodeGroup(state=busy, count=1, names=[f"n{number}"]) for number in range(nodes.MOST)]
-
-    side.described.views.node_groups = many
+    many = [cluster_pb2.NodeGroup(state=busy, count=1, names=[f"n{number}"]) for number in range(nodes.MOST)]
+    side.described.views.node_groups = AsyncMock(return_value=many)
     shown = await side.get("/nodes", "op")
     assert squares(shown) == {"busy": nodes.MOST}
     counts = [int(count.replace(",", "")) for count in column(shown, "nodes")]
@@ -279,26 +277,17 @@ async def test_whose_jobs_have_nodes_is_told_to_those_who_may_see_them(small: Pa
 
 async def test_a_batch_system_that_does_not_answer_is_told_on_the_map(small: PageSide) -> None:
     side = coupled(small.world)
-
-    async def fails() -> None:
-        raise Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER", "Slurm does not answer")
-
-    side.described.queue.node_states = fails
+    silent = Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER", "Slurm does not answer")
+    side.described.queue.node_states = AsyncMock(side_effect=silent)
     assert "Slurm does not answer." in words(await side.get("/nodes", "op"))
 
 
 async def test_nodes_with_names_are_in_their_order(small: PageSide) -> None:
     side = coupled(small.world)
-
-    async def named(_: Any) -> list[cluster_pb2.NodeGroup]:
-        idle, down = (getattr(cluster_pb2, f"NODE_STATE_{state}") for state in ("IDLE", "DOWN"))
-        names = [f"n{number}" for number in range(1, 33)]
-        return [
-            cluster_pb2.NodeGroup(state=idle, count=31, names=names[:9] + names[10:]),
-            cluster_pb2.NodeGroup(state=down, count=1, names=["n10"], reason="its disk"),
-        ]
-
-    side.described.views.node_groups = named
+    names = [f"n{number}" for number in range(1, 33)]
+    idle = cluster_pb2.NodeGroup(state="NODE_STATE_IDLE", count=31, names=names[:9] + names[10:])
+    down = cluster_pb2.NodeGroup(state="NODE_STATE_DOWN", count=1, names=["n10"], reason="its disk")
+    side.described.views.node_groups = AsyncMock(return_value=[idle, down])
     shown = await side.get("/nodes", "op")
     assert '<path class="nodes-down" d="M9 0h' in shown.text, "the tenth"
     assert "31 free n[1-9,11-32] 1 down its disk n10" in words(shown)
@@ -316,14 +305,7 @@ async def test_the_history_is_as_long_as_there_is_something_and_compares_waits(f
 
 
 async def test_many_who_look_at_nodes_at_once_make_one_look(small: PageSide) -> None:
-    side, asked = coupled(small.world), 0
-    groups: Callable[..., Awaitable[Any]] = side.described.views.node_groups
-
-    async def counted(queue: Any) -> Any:
-        nonlocal asked
-        asked += 1
-        return await groups(queue)
-
-    side.described.views.node_groups = counted
+    side = coupled(small.world)
+    side.described.views.node_groups = counted = AsyncMock(side_effect=side.described.views.node_groups)
     await asyncio.gather(*(side.get("/nodes", "op") for _ in range(5)))
-    assert asked == 1
+    assert counted.await_count == 1

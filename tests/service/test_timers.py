@@ -161,24 +161,18 @@ def set_wall(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return set_by
 
 
+@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
-async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(set_wall, place, step):
+async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time_told_or_not(set_wall, place, step, told):
     near, far = place.clock.now() + 1, place.clock.now() + 600
     place.timers.set("near", near, lambda: place.fired.append("near" if place.clock.now() >= near else "early"))
     place.timers.set("far", far, place.note("far"))
     place.timers.every("tick", 0.2, place.note("tick"))
     set_wall(step)
-    place.timers.follow_clock()
+    if told:
+        place.timers.follow_clock()
     await until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
     assert not {"early", "far"} & set(place.fired)
-
-
-@pytest.mark.parametrize("step", [-3600.0, 3600.0])
-async def test_a_step_is_followed_without_being_told(set_wall: Callable[[float], None], place: Place, step: float):
-    place.timers.set("near", place.clock.now() + 1, place.note("near"))
-    place.timers.every("tick", 0.2, place.note("tick"))
-    set_wall(step)
-    await until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
 
 
 @pytest.mark.parametrize("timers", soaked([1000, 10_000], 1))

@@ -6,6 +6,7 @@ Beside a batch system, and where jobs are submitted to the domain itself.
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -159,16 +160,13 @@ async def test_after_a_restart_the_configuration_may_tell_which_is_meant(store: 
     ],
 )
 async def test_a_job_is_known_by_the_mate_that_was_written_into_it(store, coupled, given, comment):
-    made, written = Offered(store, coupled), list[Named]()
-
-    async def relink(_: str, named: Named) -> None:
-        written.append(named)
-
+    made, relink = Offered(store, coupled), AsyncMock()
     await BatchQueue(made.site.domain, SimpleNamespace(relink=relink), coupled).relink("1", given)
-    assert (word(*written), find(comment)) == (comment, *written)
-    await made.appears(*written)
+    written = relink.await_args.args[1]
+    assert (word(written), find(comment)) == (comment, written)
+    await made.appears(written)
     known = made.site.domain.jobs["1"].named
-    assert (known.others, known.name, known.mate) == (given.others, given.name, written[0].mate)
+    assert (known.others, known.name, known.mate) == (given.others, given.name, written.mate)
 
 
 def named(coupled: Coupled, mate: Named) -> Named:
