@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cosched.service.configuration import Configuration, read_configuration
+from cosched.words.errors import InputError
 
 DOMAIN = """
 [domain]
@@ -30,6 +31,7 @@ kind = "local"
 PEER = '[[peer]]\nname = "eureka"\naddress = "127.0.0.1:7702"\nidentity = "spiffe://site/cosched/eureka"\n'
 
 Read = Callable[[str], Configuration]
+Refusal = Callable[[str], str]
 FULL = f"""{SECURE}
 policy = "fcfs"
 backfill = "conservative"
@@ -80,6 +82,21 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
         return read_configuration("etc/d.toml")
 
     return configuration
+
+
+@pytest.fixture
+def refusal(read: Read) -> Refusal:
+    """What is said of a text, without the file's name."""
+
+    def reason(text: str) -> str:
+        with pytest.raises(InputError) as caught:
+            read(text)
+        line = str(caught.value)
+        assert "\n" not in line
+        assert line.startswith("etc/d.toml:")
+        return line.removeprefix("etc/d.toml:")
+
+    return reason
 
 
 def with_line(text: str, section: str, line: str) -> str:

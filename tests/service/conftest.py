@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.service import world
-from tests.service.configured import read
+from tests.service.configured import read, refusal
 from tests.service.offered_site import site, store
 from tests.service.outside import Outside
 from tests.service.pki import intrepid
 
-__all__ = ["intrepid", "read", "site", "store"]
+__all__ = ["intrepid", "read", "refusal", "site", "store"]
 
 
 @pytest.fixture(autouse=True)

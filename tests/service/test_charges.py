@@ -10,6 +10,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.charges import HOUR, Accounts
 from cosched.service.domain.live_domain import LiveDomain
+from tests.service.configured import PLAIN
 from tests.service.world import domain_a
 
 HOLD = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=600, release_jitter=0)
@@ -107,3 +108,23 @@ def test_a_job_is_charged_for_the_nodes_that_it_has_not_for_those_that_it_asked_
     record = a.domain.jobs["1"]
     assert (record.state, record.nodes) == (JobState.HOLDING, 4)
     assert a.domain.records.charges.used("group", world.now) == world.now - record.job.held_since
+
+
+ACCOUNT = """
+[[account]]
+name = "climate"
+users = ["ann", "bob"]
+max_held_node_hours = 1.5
+"""
+
+
+def test_accounts(read, refusal):
+    found = read(PLAIN + ACCOUNT + '[[account]]\nname = "other"\nusers = ["eve"]\n')
+    assert found.held_budgets() == {"climate": 5400}
+    assert [account.users for account in found.accounts] == [("ann", "bob"), ("eve",)]
+    twice = ACCOUNT.replace("climate", "physics").replace('"bob"', '"eve"')
+    assert refusal(PLAIN + ACCOUNT + twice) == "account.physics.users: ann is in account climate already"
+    assert refusal(PLAIN + 2 * ACCOUNT).endswith("climate is that of another account")
+    assert "max_held_node_hours" in refusal(PLAIN + ACCOUNT.replace("max_held_node_hours", "max_held_hours"))
+    assert refusal(PLAIN + ACCOUNT.replace("1.5", "-1")).startswith("account.climate.max_held_node_hours: ")
+    assert refusal(PLAIN + "[account]\n") == "account: each account is a table under a line [[account]]"

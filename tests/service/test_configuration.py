@@ -1,6 +1,5 @@
 """A domain's configuration file: what it may say, and the one line about what it may not."""
 
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,30 +11,12 @@ from cosched.core.scheduling.primitives.tables import BUDGET_UNIT
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnMemberRequeued, OnUnreachable, Scheme
 from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
-from cosched.service.preparing import addresses
 from cosched.validation.addresses import is_loopback, parse_address
 from cosched.validation.schemes import BUDGET_DIGITS
 from cosched.words.errors import InputError
 from cosched_adapters.batch_system import BatchSystemFactory
 from cosched_adapters.manager import SettingError
-from tests.service.configured import DOMAIN, FULL, PAGE, PEER, PLAIN, SECURE, Read, with_line
-
-Refusal = Callable[[str], str]
-
-
-@pytest.fixture
-def refusal(read: Read) -> Refusal:
-    """What is said of a text, without the file's name."""
-
-    def reason(text: str) -> str:
-        with pytest.raises(InputError) as caught:
-            read(text)
-        line = str(caught.value)
-        assert "\n" not in line
-        assert line.startswith("etc/d.toml:")
-        return line.removeprefix("etc/d.toml:")
-
-    return reason
+from tests.service.configured import DOMAIN, FULL, PAGE, PEER, PLAIN, SECURE, Read, Refusal, with_line
 
 
 def test_the_least_that_must_be_said(read: Read) -> None:
@@ -365,26 +346,6 @@ def test_a_manager_that_schedules_by_itself_takes_no_policy(read: Read, refusal:
     assert not any(line.startswith("schedules") for line in describe(read(slurm)))
 
 
-ACCOUNT = """
-[[account]]
-name = "climate"
-users = ["ann", "bob"]
-max_held_node_hours = 1.5
-"""
-
-
-def test_accounts(read: Read, refusal: Refusal) -> None:
-    found = read(PLAIN + ACCOUNT + '[[account]]\nname = "other"\nusers = ["eve"]\n')
-    assert found.held_budgets() == {"climate": 5400}
-    assert [account.users for account in found.accounts] == [("ann", "bob"), ("eve",)]
-    twice = ACCOUNT.replace("climate", "physics").replace('"bob"', '"eve"')
-    assert refusal(PLAIN + ACCOUNT + twice) == "account.physics.users: ann is in account climate already"
-    assert refusal(PLAIN + 2 * ACCOUNT).endswith("climate is that of another account")
-    assert "max_held_node_hours" in refusal(PLAIN + ACCOUNT.replace("max_held_node_hours", "max_held_hours"))
-    assert refusal(PLAIN + ACCOUNT.replace("1.5", "-1")).startswith("account.climate.max_held_node_hours: ")
-    assert refusal(PLAIN + "[account]\n") == "account: each account is a table under a line [[account]]"
-
-
 LOCAL = """
 [domain]
 name = "intrepid"
@@ -414,31 +375,3 @@ def test_peers_by_unix_sockets_need_no_network(read: Read, refusal: Refusal, tmp
     assert refusal(of_nobody) == "peer.eureka.user: this host has no user 'no-such-user'"
     no_place = LOCAL.replace('socket = "eureka.in"', 'user = "root"')
     assert refusal(no_place) == "peer.eureka.user: has no effect without a socket"
-
-
-TOKENS = f"""{SECURE}
-[tokens]
-listen = "127.0.0.1:7702"
-issuer = "https://login.example.org"
-audience = "spiffe://site/cosched/intrepid"
-keys = "ca.pem"
-"""
-
-
-def test_tokens_of_users(read: Read) -> None:
-    found = read(TOKENS)
-    assert (found.tokens.claim, found.tokens.accounts, found.tokens.scopes, found.tokens.leeway) == ("sub", {}, (), 30)
-    assert "users with tokens" in "\n".join(describe(found))
-    assert "127.0.0.1:7702 (TLS), tokens of https://login.example.org for spiffe://" in "\n".join(describe(found))
-    assert [address[:2] for address in addresses(found)] == [("domain", "listen"), ("tokens", "listen")]
-
-
-def test_tokens_need_tls_and_a_key_set(refusal: Refusal) -> None:
-    section = TOKENS.partition("[tokens]")[2]
-    said = " tokens: tokens are taken over TLS only: set [tls], and no domain.plaintext"
-    assert refusal(f"{PLAIN}[tokens]{section}") == said.strip()
-    assert refusal(TOKENS.replace('name = "intrepid"', 'name = "intrepid"\nplaintext = true')) == said.strip()
-    assert refusal(TOKENS.replace('keys = "ca.pem"', 'keys = "none"')).startswith("tokens.keys: ")
-    assert refusal(TOKENS.replace(":7702", ":7701")).startswith("tokens.listen: is used in [domain] already")
-    assert refusal(TOKENS + "leeway = 301\n").startswith("tokens.leeway: ")
-    assert refusal(TOKENS + 'accounts = ["ann"]\n').startswith("tokens.accounts: ")

@@ -25,10 +25,12 @@ from cosched.client.token import MOST
 from cosched.service.api.quotas import CALLS
 from cosched.service.api.receiving import ReceivingServer, Reception
 from cosched.service.configuration_sections import Tokens
+from cosched.service.description import describe
 from cosched.service.listeners import remote_socket
 from cosched.service.listeners.listening import SERVER_OPTIONS
 from cosched.service.listeners.token_socket import TokenSocket
 from cosched.service.metrics import Metrics
+from cosched.service.preparing import addresses
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.service.wire.tokens import TokenCallers, read_keys
@@ -37,6 +39,7 @@ from cosched.v1 import cluster_pb2, domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
 from cosched.words.errors import InputError
 from tests.logged import logged
+from tests.service.configured import PLAIN, SECURE, Read, Refusal
 from tests.service.issuer import AUDIENCE, URL, Issuer
 from tests.service.pki import INTREPID, Pki
 from tests.service.test_tls_connections import Later
@@ -341,3 +344,34 @@ async def test_each_user_may_have_so_many_calls_open_whatever_the_token(make: Ma
         assert {domain.name for domain in await asyncio.gather(*asked)} == {"daemon"}
         for client in clients:
             await client.close()
+
+
+# What a configuration says of them
+
+TOKENS = f"""{SECURE}
+[tokens]
+listen = "127.0.0.1:7702"
+issuer = "https://login.example.org"
+audience = "spiffe://site/cosched/intrepid"
+keys = "ca.pem"
+"""
+
+
+def test_tokens_of_users(read: Read) -> None:
+    found = read(TOKENS)
+    assert (found.tokens.claim, found.tokens.accounts, found.tokens.scopes, found.tokens.leeway) == ("sub", {}, (), 30)
+    described = "\n".join(describe(found))
+    assert "users with tokens" in described
+    assert "127.0.0.1:7702 (TLS), tokens of https://login.example.org for spiffe://" in described
+    assert [address[:2] for address in addresses(found)] == [("domain", "listen"), ("tokens", "listen")]
+
+
+def test_tokens_need_tls_and_a_key_set(refusal: Refusal) -> None:
+    section = TOKENS.partition("[tokens]")[2]
+    said = "tokens: tokens are taken over TLS only: set [tls], and no domain.plaintext"
+    assert refusal(f"{PLAIN}[tokens]{section}") == said
+    assert refusal(TOKENS.replace('name = "intrepid"', 'name = "intrepid"\nplaintext = true')) == said
+    assert refusal(TOKENS.replace('keys = "ca.pem"', 'keys = "none"')).startswith("tokens.keys: ")
+    assert refusal(TOKENS.replace(":7702", ":7701")).startswith("tokens.listen: is used in [domain] already")
+    assert refusal(TOKENS + "leeway = 301\n").startswith("tokens.leeway: ")
+    assert refusal(TOKENS + 'accounts = ["ann"]\n').startswith("tokens.accounts: ")
