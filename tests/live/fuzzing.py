@@ -12,7 +12,9 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from functools import cache
 from typing import Any, NamedTuple
 
 import grpc
@@ -61,8 +63,9 @@ class Shots:
         choose = self._random
         while True:
             service = choose.randrange(2)
-            method, make = choose.choices(*MAKERS[service])[0]
-            content = self._content(make(self))
+            makers = MAKERS[service]
+            [method] = choose.choices([*makers], [weight for _, weight in makers.values()])
+            content = self._content(makers[method][0](self))
             timeout = choose.choice((0.001, 0.01)) if choose.random() < 0.02 else 60.0
             yield Shot(service, method, content, timeout)
 
@@ -216,96 +219,71 @@ class Shots:
         return explain_pb2.MatePair(job=self.own(), caller=self.theirs())
 
 
-def _weighted(makers: dict[str, tuple[Any, int]]) -> tuple[list[tuple[str, Any]], list[int]]:
-    return [(name, make) for name, (make, _) in makers.items()], [weight for _, weight in makers.values()]
-
-
-MAKERS = (
-    _weighted(
-        {
-            "GetMateJobId": (Shots.lookup, 10),
-            "GetMateStatus": (lambda of: wire.GetMateStatusRequest(job=of.own(), caller=of.theirs()), 10),
-            "TryStartMate": (Shots.try_start, 10),
-            "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
-            "GetMember": (Shots.member, 10),
-            "ProposeGroupStart": (Shots.group_start, 10),
-            "SettleGroupStart": (Shots.settled, 10),
-            "GetProposal": (lambda of: wire.GetProposalRequest(**of.order()), 5),
-            "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
-            "FindMates": (Shots.search, 5),
-            "ExplainMates": (lambda of: explain_pb2.ExplainMatesRequest(pairs=[of.mates()]), 5),
-            "TellMembers": (lambda of: wire.TellMembersRequest(news=[of.news(), of.news()]), 5),
-            "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
-            "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
-            "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
-        }
-    ),
-    _weighted(
-        {
-            "SubmitJob": (Shots.submission, 4),
-            "CancelJob": (lambda of: domain_pb2.CancelJobRequest(**of.change()), 6),
-            "LinkJobs": (lambda of: domain_pb2.LinkJobsRequest(**of.change(), mate=of.mate()), 6),
-            "UnlinkJobs": (lambda of: domain_pb2.UnlinkJobsRequest(**of.change()), 6),
-            "ReleaseHold": (lambda of: domain_pb2.ReleaseHoldRequest(**of.change()), 6),
-            "GetJob": (lambda of: domain_pb2.GetJobRequest(job=of.own()), 12),
-            "ListJobs": (lambda _: domain_pb2.ListJobsRequest(page_size=3), 4),
-            "ExplainJobs": (lambda of: explain_pb2.ExplainJobsRequest(jobs=[of.own()]), 4),
-            "ListNodes": (lambda _: domain_pb2.ListNodesRequest(page_size=2), 4),
-            "GetDomain": (lambda _: domain_pb2.GetDomainRequest(), 4),
-            "FindMates": (Shots.search, 6),
-            "WatchEvents": (lambda of: domain_pb2.WatchEventsRequest(after_sequence=0, jobs=[of.own()]), 4),
-        }
-    ),
+MAKERS: tuple[dict[str, tuple[Callable[[Shots], Message], int]], ...] = (  # with how often each comes
+    {
+        "GetMateJobId": (Shots.lookup, 10),
+        "GetMateStatus": (lambda of: wire.GetMateStatusRequest(job=of.own(), caller=of.theirs()), 10),
+        "TryStartMate": (Shots.try_start, 10),
+        "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
+        "GetMember": (Shots.member, 10),
+        "ProposeGroupStart": (Shots.group_start, 10),
+        "SettleGroupStart": (Shots.settled, 10),
+        "GetProposal": (lambda of: wire.GetProposalRequest(**of.order()), 5),
+        "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
+        "FindMates": (Shots.search, 5),
+        "ExplainMates": (lambda of: explain_pb2.ExplainMatesRequest(pairs=[of.mates()]), 5),
+        "TellMembers": (lambda of: wire.TellMembersRequest(news=[of.news(), of.news()]), 5),
+        "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
+        "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
+        "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
+    },
+    {
+        "SubmitJob": (Shots.submission, 4),
+        "CancelJob": (lambda of: domain_pb2.CancelJobRequest(**of.change()), 6),
+        "LinkJobs": (lambda of: domain_pb2.LinkJobsRequest(**of.change(), mate=of.mate()), 6),
+        "UnlinkJobs": (lambda of: domain_pb2.UnlinkJobsRequest(**of.change()), 6),
+        "ReleaseHold": (lambda of: domain_pb2.ReleaseHoldRequest(**of.change()), 6),
+        "GetJob": (lambda of: domain_pb2.GetJobRequest(job=of.own()), 12),
+        "ListJobs": (lambda _: domain_pb2.ListJobsRequest(page_size=3), 4),
+        "ExplainJobs": (lambda of: explain_pb2.ExplainJobsRequest(jobs=[of.own()]), 4),
+        "ListNodes": (lambda _: domain_pb2.ListNodesRequest(page_size=2), 4),
+        "GetDomain": (lambda _: domain_pb2.GetDomainRequest(), 4),
+        "FindMates": (Shots.search, 6),
+        "WatchEvents": (lambda of: domain_pb2.WatchEventsRequest(after_sequence=0, jobs=[of.own()]), 4),
+    },
 )
 
 
 async def _fire(addresses: tuple[str, str], shots: list[Shot], answers: Counter[str]) -> None:
     """Make these calls, on new connections."""
-    channels = [open_channel(grpc.aio, address, None) for address in addresses]
-    queues = [iter([shot for shot in shots if shot.service == service]) for service in range(2)]
-    try:
-        async with asyncio.TaskGroup() as group:
-            for channel, queue in zip(channels, queues, strict=True):
-                calls = _Calls(channel)
-                for _ in range(AT_A_TIME):
-                    group.create_task(_worker(calls, queue, answers))
-    finally:
-        for channel in channels:
-            await channel.close()
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        for service, address in enumerate(addresses):
+            channel = await stack.enter_async_context(open_channel(grpc.aio, address, None))
+            ready = cache(channel.unary_unary)  # which saves time
+            queue = iter([shot for shot in shots if shot.service == service])
+            for _ in range(AT_A_TIME):
+                group.create_task(_worker(channel, ready, queue, answers))
 
 
-class _Calls:
-    """The methods of a connection, each made ready once, which saves time."""
-
-    def __init__(self, channel: grpc.aio.Channel) -> None:
-        self._channel = channel
-        self._ready: dict[str, grpc.aio.UnaryUnaryMultiCallable] = {}
-
-    async def make(self, shot: Shot) -> grpc.StatusCode:
-        """Send it; the code of the answer, without the exception that most answers would be."""
-        service = OF_BOTH.get(shot.method, SERVICES[shot.service])
-        path = f"/cosched.v1.{service}/{shot.method}"
-        if shot.method == "WatchEvents":
-            return await self._watch(path, shot.content)
-        if path not in self._ready:
-            self._ready[path] = self._channel.unary_unary(path)
-        return await self._ready[path](shot.content, timeout=shot.timeout).code()
-
-    async def _watch(self, path: str, content: bytes) -> grpc.StatusCode:
-        stream = self._channel.unary_stream(path)(content, timeout=0.05)  # it has no end of its own
-        try:
-            async for _ in stream:
-                stream.cancel()
-                break
-        except grpc.aio.AioRpcError as error:
-            return error.code()
-        return grpc.StatusCode.OK
-
-
-async def _worker(calls: _Calls, queue: Iterator[Shot], answers: Counter[str]) -> None:
+async def _worker(channel: grpc.aio.Channel, ready: Any, queue: Iterator[Shot], answers: Counter[str]) -> None:
+    """Send them one after the other; take the codes, without the exceptions that most answers would be."""
     for shot in queue:
-        code = await calls.make(shot)
+        path = f"/cosched.v1.{OF_BOTH.get(shot.method, SERVICES[shot.service])}/{shot.method}"
+        if shot.method == "WatchEvents":
+            code = await _watch(channel.unary_stream(path)(shot.content, timeout=0.05))  # it has no end of its own
+        else:
+            code = await ready(path)(shot.content, timeout=shot.timeout).code()
         answers[f"{shot.method} {code.name}"] += 1
+
+
+async def _watch(stream: grpc.aio.UnaryStreamCall) -> grpc.StatusCode:
+    try:
+        async for _ in stream:
+            stream.cancel()
+            break
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
 
 
 async def _main(user: str, address: str, server: str, folder: str, seed: int, count: int) -> None:

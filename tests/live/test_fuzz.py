@@ -121,7 +121,12 @@ def test_hostile_requests_change_nothing_that_they_may_not(pair, work, attack, o
     pair.a.restart()
     wait_until(lambda: see_each_other(pair), "each answers the other")
     assert [illegal(service) for service in pair.both] == [[], []]
-    start_together(pair)
+    with pair.a.client() as a, pair.b.client() as b:
+        one = a.submit("#!/bin/true\n", pair="last", pair_domain="b")
+        other = b.submit("#!/bin/true\n", pair="last", pair_domain="a")
+        wait_until(lambda: a.job(one).state == b.job(other).state == "completed", "the last pair has run")
+    found = whys(pair.a, one) + whys(pair.b, other)
+    assert are_together(found), found
 
 
 def cancel_all(service: Service, owner: str) -> None:
@@ -138,15 +143,6 @@ def see_each_other(pair: Pair) -> bool:
     with pair.a.client() as a, pair.b.client() as b:
         peers = [*a.domain().peers, *b.domain().peers]
     return all(peer.state == "reachable" for peer in peers if peer.name != "z")
-
-
-def start_together(pair: Pair) -> None:
-    with pair.a.client() as a, pair.b.client() as b:
-        one = a.submit("#!/bin/true\n", pair="last", pair_domain="b")
-        other = b.submit("#!/bin/true\n", pair="last", pair_domain="a")
-        wait_until(lambda: a.job(one).state == b.job(other).state == "completed", "the last pair has run")
-    found = whys(pair.a, one) + whys(pair.b, other)
-    assert are_together(found), found
 
 
 # Rules of a database of jobs; each finds those that break it
