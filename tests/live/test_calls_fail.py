@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +19,8 @@ from google.rpc.status_pb2 import Status
 
 from cosched.client import Client, Job
 from tests.live.scripted_peer import HOLDING, MATE, QUEUING, ScriptedPeer
-from tests.live.services import Service, noted, script_that_notes, wait_until
-from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, Fault, delay_replies
+from tests.live.services import Service, noted, script_that_notes, wait_until, whys
+from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, Fault
 
 QUESTIONS, ORDERS = ("GetMateJobId", "GetMateStatus"), ("TryStartMate", "StartJob")
 CALL_BEFORE = {"GetMateStatus": "GetMateJobId", "TryStartMate": "GetMateStatus", "StartJob": "GetMateStatus"}
@@ -59,20 +60,15 @@ def is_settled(client: Client, job: Job) -> bool:
     return state in ("completed", "holding") or (state == "queued" and client.job(job).reason in (ALONE, "PeerRefused"))
 
 
-def whys(client: Client, job: Job, kind: str) -> list[str]:
-    """Why events of that kind happened to the job."""
-    return [event.detail["why"] for event in client.events(0, [job], [kind], until_now=True)]
-
-
-def outcome(client: Client, job: Job, call: str, fault: str, peer: ScriptedPeer) -> Outcome:
+def outcome(service: Service, client: Client, job: Job, call: str, fault: str, peer: ScriptedPeer) -> Outcome:
     now, arrived = client.job(job), peer.calls(call)
     ids = {message.request_id for message in arrived} if call in ORDERS else set()
-    starts = whys(client, job, "started")
+    starts = whys(service, job)
     assert len(starts) == (now.state == "completed")
     became = starts[0] if starts else f"{now.state}: {now.reason}"
     asked = len(arrived)
     if call == "GetMateStatus":  # a running job asks, too, when its mate began; and so does who looks at a job
-        asked = min(asked, expected(call, globals()[fault]).arrived)
+        asked = min(asked, expected(call, fault).arrived)
     return Outcome("together" if became in TOGETHER else became, asked, len(ids))
 
 
@@ -118,7 +114,6 @@ class Moments:
 
     def _is_stopped(self) -> bool:
         """Whether all its threads are."""
-        assert self._service.process is not None
         tasks = Path(f"/proc/{self._service.process.pid}/task").glob("*/stat")
         try:
             return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
@@ -126,7 +121,6 @@ class Moments:
             return False
 
     def _signal(self, number: int) -> None:
-        assert self._service.process is not None
         os.kill(self._service.process.pid, number)
 
 
@@ -138,78 +132,59 @@ def _unread_from(address: str) -> int:
     return max((int(row[4].partition(":")[2], 16) for row in rows if row[2].endswith(port)), default=0)
 
 
-def refused_before(call: str, peer: ScriptedPeer, moments: Moments) -> None:
-    moments.before(call, peer, REFUSE)
+def ask_again(peer: ScriptedPeer, call: str) -> None:
+    """Give no answer before it has been asked again."""
+    while len(peer.calls(call)) < 2 and not peer.over.wait(0.01):
+        pass
 
 
-def silent_before(call: str, peer: ScriptedPeer, moments: Moments) -> None:
-    moments.before(call, peer, BLACK_HOLE)
+def say_not_now(context: grpc.ServicerContext) -> None:
+    status = Status(code=grpc.StatusCode.UNAVAILABLE.value[0])
+    status.details.add().Pack(ErrorInfo(reason="STOPPING", domain="cosched"))
+    context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
+    context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
 
 
-def dies_during(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    peer.happens[call] = lambda _: peer.network.set(REFUSE)
+# What happens at its peer when it has been asked.
+HAPPENS: dict[str, Callable[[ScriptedPeer, str, grpc.ServicerContext], object]] = {
+    "dies_during": lambda peer, *_: peer.network.set(REFUSE),
+    "never_answers": lambda peer, *_: peer.network.set(SWALLOW_REPLIES),
+    "loses_the_reply": lambda peer, *_: peer.network.cut(),  # and carries the call out; the next connection is good
+    "answers_late": lambda peer, call, _: ask_again(peer, call),
+    "is_slow": lambda peer, *_: peer.network.set(Fault(delay=LATE)),  # from this call on
+    "says_not_now": lambda _, __, context: say_not_now(context),
+    "denies": lambda _, __, context: context.abort(grpc.StatusCode.PERMISSION_DENIED, "who are you?"),
+}
 
 
-def never_answers(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    peer.happens[call] = lambda _: peer.network.set(SWALLOW_REPLIES)
-
-
-def loses_the_reply(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    """The connection breaks, while the peer carries the call out; the next connection is good."""
-    peer.happens[call] = lambda _: peer.network.cut()
-
-
-def answers_late(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    """Not before it has been asked again."""
-
-    def wait(_: grpc.ServicerContext) -> None:
-        while len(peer.calls(call)) < 2 and not peer.over.wait(0.01):
-            pass
-
-    peer.happens[call] = wait
-
-
-def is_slow(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    """From this call on all that it says arrives too late."""
-    peer.happens[call] = lambda _: peer.network.set(delay_replies(LATE))
-
-
-def says_not_now(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    def say(context: grpc.ServicerContext) -> None:
-        status = Status(code=grpc.StatusCode.UNAVAILABLE.value[0])
-        status.details.add().Pack(ErrorInfo(reason="STOPPING", domain="cosched"))
-        context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
-        context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
-
-    peer.happens[call] = say
-
-
-def denies(call: str, peer: ScriptedPeer, _: Moments) -> None:
-    peer.happens[call] = lambda context: context.abort(grpc.StatusCode.PERMISSION_DENIED, "who are you?")
-
-
-def gone_after(call: str, peer: ScriptedPeer, moments: Moments) -> None:
-    moments.after(call, peer, REFUSE)
+def let(fault: str, call: str, peer: ScriptedPeer, moments: Moments) -> None:
+    """Have that go wrong with the call, once."""
+    if fault == "gone_after":
+        moments.after(call, peer, REFUSE)
+    elif fault in HAPPENS:
+        peer.happens[call] = partial(HAPPENS[fault], peer, call)
+    else:
+        moments.before(call, peer, {"refused_before": REFUSE, "silent_before": BLACK_HOLE}[fault])
 
 
 # The table
 
 FAULTS = {
-    refused_before: (Outcome(ALONE, 0, 0), Outcome(ALONE, 0, 0)),
-    silent_before: (Outcome(ALONE, 0, 0), Outcome(ALONE, 0, 0)),
-    dies_during: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
-    never_answers: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
-    loses_the_reply: (Outcome("together", 2, 0), Outcome("together", 2, 1)),
-    answers_late: (Outcome("together", 2, 0), Outcome("together", 2, 1)),  # it is alive, and asked again
-    is_slow: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
-    says_not_now: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
-    denies: (Outcome("holding: PeerRefused", 1, 0), Outcome("holding: PeerRefused", 1, 1)),
-    gone_after: (Outcome(ALONE, 1, 0), Outcome("together", 1, 1)),
+    "refused_before": (Outcome(ALONE, 0, 0), Outcome(ALONE, 0, 0)),
+    "silent_before": (Outcome(ALONE, 0, 0), Outcome(ALONE, 0, 0)),
+    "dies_during": (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
+    "never_answers": (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
+    "loses_the_reply": (Outcome("together", 2, 0), Outcome("together", 2, 1)),
+    "answers_late": (Outcome("together", 2, 0), Outcome("together", 2, 1)),  # it is alive, and asked again
+    "is_slow": (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
+    "says_not_now": (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
+    "denies": (Outcome("holding: PeerRefused", 1, 0), Outcome("holding: PeerRefused", 1, 1)),
+    "gone_after": (Outcome(ALONE, 1, 0), Outcome("together", 1, 1)),
 }  # what becomes of a question, and of an order
 CASES = [(call, fault) for call in (*QUESTIONS, *ORDERS) for fault in FAULTS]
 
 
-def expected(call: str, fault: Callable[..., None]) -> Outcome:
+def expected(call: str, fault: str) -> Outcome:
     return FAULTS[fault][call in ORDERS]
 
 
@@ -217,10 +192,7 @@ def expected(call: str, fault: Callable[..., None]) -> Outcome:
 def peers() -> Iterator[dict[tuple[str, str], ScriptedPeer]]:
     """One for each case."""
     with ExitStack() as stack:
-        yield {
-            (call, fault.__name__): stack.enter_context(ScriptedPeer(f"{call}-{fault.__name__}"))
-            for call, fault in CASES
-        }
+        yield {(call, fault): stack.enter_context(ScriptedPeer(f"{call}-{fault}")) for call, fault in CASES}
 
 
 def test_every_call_and_every_fault_end_as_the_protocol_says(make_service, peers):
@@ -228,15 +200,15 @@ def test_every_call_and_every_fault_end_as_the_protocol_says(make_service, peers
     moments = Moments(service)
     with service.client() as client:
         jobs = {case: submit(service, client, peer) for case, peer in peers.items()}
-        for (call, fault), (case, peer) in zip(CASES, peers.items(), strict=True):
+        for (call, fault), peer in peers.items():
             peer.answers["GetMateStatus"] = HOLDING if call == "StartJob" else QUEUING
             peer.asked.clear()
-            fault(call, peer, moments)
-            client.release(jobs[case])
+            let(fault, call, peer, moments)
+            client.release(jobs[call, fault])
             moments.wait()
         wait_until(lambda: all(is_settled(client, job) for job in jobs.values()), "all are settled")
-        outcomes = {case: outcome(client, jobs[case], *case, peer) for case, peer in peers.items()}
-    assert outcomes == {(call, fault.__name__): expected(call, fault) for call, fault in CASES}
+        outcomes = {case: outcome(service, client, jobs[case], *case, peer) for case, peer in peers.items()}
+    assert outcomes == {case: expected(*case) for case in CASES}
     assert len(noted(service.folder)) == len({job for _, job, _, _ in noted(service.folder)})
 
 
@@ -244,8 +216,8 @@ def test_every_call_and_every_fault_end_as_the_protocol_says(make_service, peers
     ("choice", "waits"), [("hold", "held"), pytest.param("yield", "yielded", marks=pytest.mark.soak)]
 )
 def test_a_job_waits_for_a_lost_peer_where_that_is_configured(make_service, choice, waits):
-    troubles = {"GetMateJobId": silent_before, "GetMateStatus": dies_during, "TryStartMate": dies_during,
-                "StartJob": refused_before}  # fmt: skip
+    troubles = {"GetMateJobId": "silent_before", "GetMateStatus": "dies_during", "TryStartMate": "dies_during",
+                "StartJob": "refused_before"}  # fmt: skip
     with ExitStack() as stack:
         peers = {call: stack.enter_context(ScriptedPeer(call)) for call in troubles}
         impatient = {"peer_timeout": 1.5, "peer_patience": 3, "release_interval": 2}  # a call too many changes nothing
@@ -255,14 +227,14 @@ def test_a_job_waits_for_a_lost_peer_where_that_is_configured(make_service, choi
             jobs = [submit(service, client, peer) for peer in peers.values()]
             for (call, fault), job in zip(troubles.items(), jobs, strict=True):
                 peers[call].answers["GetMateStatus"] = HOLDING if call == "StartJob" else QUEUING
-                fault(call, peers[call], moments)
+                let(fault, call, peers[call], moments)
                 client.release(job)
                 moments.wait()
             for job in jobs:
-                wait_until(lambda job=job: ALONE in whys(client, job, waits), "it waits")
+                wait_until(lambda job=job: ALONE in whys(service, job, kind=waits), "it waits")
             assert noted(service.folder) == []
             for peer in peers.values():
                 peer.network.set(PASS)
             wait_until(lambda: all(client.job(job).state == "completed" for job in jobs), "all have started")
-            assert all(whys(client, job, "started")[0] in TOGETHER for job in jobs)
+            assert all(whys(service, job)[0] in TOGETHER for job in jobs)
         assert len(noted(service.folder)) == len(jobs)
