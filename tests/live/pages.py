@@ -3,13 +3,15 @@
 Domain a shows people their own jobs; its peer b lets everybody see its jobs, its peer c has no page.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.live.services import Federation, free_port
-from tests.service.page_clients import Answer, Asker
+from tests.live.services import Federation
+from tests.service.page_clients import PATIENCE, Answer, Asker
 from tests.waiting import wait_until
 
 JOB = "#!/bin/sh\nsleep 600\n"
@@ -22,7 +24,8 @@ class Pages:
         self.federation = Federation(folder, "abc", release_interval=600)
         self.a, self.b, self.c = self.federation.services
         for service, show in ((self.a, "own"), (self.b, "all")):
-            service.config["domain"] |= {"http": f"127.0.0.1:{free_port()}", "operators": ["op"]}
+            service.listen_to_http()
+            service.config["domain"]["operators"] = ["op"]
             service.config["page"] = {"show": show, "proxies": ["127.0.0.1"], "max_watchers_per_user": 2}
         self.federation.start()
         with self.a.client() as a, self.b.client() as b, self.c.client() as c:
@@ -44,9 +47,22 @@ class Pages:
         return Asker(port, {"X-Remote-User": user or self.user})
 
 
+@asynccontextmanager
+async def live(asker: Asker) -> AsyncIterator[asyncio.StreamReader]:
+    """The stream of a live page."""
+    reader, writer = await asker.connect()
+    lines = ["GET /live HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in asker.headers.items()), "", ""]
+    writer.write("\r\n".join(lines).encode())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield reader
+    finally:
+        writer.close()
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     made = Pages(tmp_path_factory.mktemp("pages"))
-    yield made
-    assert not [fault for service in made.federation.services for fault in service.faults()]
-    made.federation.clear()
+    with made.federation:
+        yield made
+        assert not made.federation.faults()

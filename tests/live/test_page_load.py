@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cosched.client import AsyncClient
-from tests.live.services import free_port
+from tests.live.pages import live
 from tests.service.page_clients import PATIENCE, Asker
 
 pytestmark = pytest.mark.soak
@@ -34,10 +34,7 @@ async def submit(client: AsyncClient, numbers: Any, options: dict[str, Any]) -> 
 
 async def look(asker: Asker, took: list[float]) -> None:
     """Read the page, and again whenever it says that it has changed."""
-    reader, writer = await asker.connect()
-    lines = ["GET /live HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in asker.headers.items()), "", ""]
-    writer.write("\r\n".join(lines).encode())
-    try:
+    async with live(asker) as reader:
         while True:
             began = time.monotonic()
             answer = await asker.get("/")
@@ -45,14 +42,12 @@ async def look(asker: Asker, took: list[float]) -> None:
             assert answer.status == 200, answer.text
             assert f"1 to 25 of {JOBS}" in answer.text
             await reader.readuntil(b"event: changed")
-    finally:
-        writer.close()
 
 
 async def test_many_jobs_and_many_people(make_pair, tmp_path) -> None:
     pair = make_pair()
-    port = free_port()
-    pair.a.config["domain"] |= {"http": f"127.0.0.1:{port}", "log_level": "info", "max_jobs_per_user": 2 * JOBS}
+    port = int(pair.a.listen_to_http().rpartition(":")[2])
+    pair.a.config["domain"] |= {"log_level": "info", "max_jobs_per_user": 2 * JOBS}
     pair.a.config["page"] = {"show": "all", "proxies": ["127.0.0.1"]}
     pair.start()
     pid = pair.a.process.pid
@@ -79,9 +74,8 @@ async def test_many_jobs_and_many_people(make_pair, tmp_path) -> None:
         await asyncio.gather(*people, return_exceptions=True)
     slow, slow_call = quantiles(took, n=20)[-1], quantiles(calls, n=20)[-1]
     print(
-        f"{JOBS} jobs, {PEOPLE} people, {len(took) / SECONDS:.1f} pages a second: "
-        f"{busy:.2f} CPU (without: {idle:.2f}), "
-        f"{megabytes(pid):.0f} MB (without: {before:.0f}); 95 % of pages within {slow:.2f} s, "
+        f"{JOBS} jobs, {PEOPLE} people, {len(took) / SECONDS:.1f} pages a second: {busy:.2f} CPU "
+        f"(without: {idle:.2f}), {megabytes(pid):.0f} MB (without: {before:.0f}); 95 % of pages within {slow:.2f} s, "
         f"of pairs of calls within {slow_call:.2f} s"
     )
     assert pair.a.faults() == []
