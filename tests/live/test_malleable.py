@@ -36,26 +36,34 @@ while [ ! -e $1 ]; do sleep 0.05; done
 """
 
 
-def a_fluid_service(folder: Path) -> Service:
-    made = Service(folder / "a", "a")
-    del made.config["manager"]["policy"]
-    made.config["manager"] |= {"scheduler": "fluid", "slots": 4}
+@pytest.fixture
+def service(make_service):
+    made = make_service("a")
+    made.schedule_by("fluid")
     return made
 
 
-@pytest.fixture
-def service(tmp_path):
-    made = a_fluid_service(tmp_path)
-    yield made
-    made.clear()
+class Application:
+    """Its jobs run until there is the file `one`, and adapt only while there is the file `adapt`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.one, self.adapt = folder / "one", folder / "adapt"
+        self.adapt.touch()
+
+    def submit(self, client: Client, nodes: int = 4, least: int = 1, gets: int = 0) -> str:
+        options = {"nodes": nodes, "least": least, "time_limit": 600}
+        job = client.submit(APPLICATION, [str(self.one), str(self.adapt)], **options).id
+        wait_until(lambda: using(client, job) == (gets or nodes), "it uses what it gets")
+        return job
+
+    def end(self, client: Client, job: str) -> None:
+        self.one.touch()
+        wait_until(lambda: client.job(job).state == "completed", "its end")
 
 
 @pytest.fixture
-def adapt(tmp_path):
-    """A file whose presence lets applications adapt."""
-    path = tmp_path / "adapt"
-    path.touch()
-    return path
+def application(tmp_path) -> Application:
+    return Application(tmp_path)
 
 
 def using(client: Client, job: str) -> int:
@@ -68,13 +76,12 @@ def told(service: Service, job: str) -> list[str]:
     return [line[21:] for line in lines]
 
 
-def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domain_does(service, adapt, tmp_path: Path):
+def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domain_does(service, application, tmp_path):
     """The service is killed while a job has been told to shrink, and while the job that is to get the nodes waits."""
     service.start()
     with service.client() as client:
-        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
-        wait_until(lambda: using(client, first) == 4, "it uses all")
-        adapt.unlink()
+        first = application.submit(client)
+        application.adapt.unlink()
         second = client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600).id
         wait_until(lambda: client.job(first).malleable.told_at, "it is told")
         assert (client.job(first).nodes, using(client, first)) == (2, 4)
@@ -83,13 +90,12 @@ def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domai
         wait_until(lambda: client.job(second).reason == "NodesBusy", "its scheduler counts it as started")
         assert (client.job(second).state, client.job(second).started_at) == ("starting", None)
         assert not (tmp_path / "two.started").exists(), "nodes that the first may use were given to another job"
-        adapt.touch()
+        application.adapt.touch()
         wait_until((tmp_path / "two.started").exists, "the second one gets its nodes")
         assert (client.job(first).nodes, using(client, first)) == (2, 2)
         (tmp_path / "two").touch()
         wait_until(lambda: using(client, first) == 4, "it uses all again")
-        (tmp_path / "one").touch()
-        wait_until(lambda: client.job(first).state == "completed", "its end")
+        application.end(client, first)
     assert told(service, first) == [
         "submitted",
         "started: it has no mate",
@@ -106,13 +112,12 @@ def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domai
     assert not service.faults()
 
 
-def test_a_job_that_never_answers_is_told_again_and_ended_if_the_site_says_so(service, adapt, tmp_path: Path):
+def test_a_job_that_never_answers_is_told_again_and_ended_if_the_site_says_so(service, application, tmp_path):
     service.config["manager"] |= {"resize_patience": 1, "on_resize_ignored": "end"}
     service.start()
-    adapt.unlink()
+    application.adapt.unlink()
     with service.client() as client:
-        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
-        wait_until(lambda: using(client, first) == 4, "it uses all")
+        first = application.submit(client)
         client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600)
         wait_until(lambda: client.job(first).state == "cancelled", "it is ended")
         wait_until((tmp_path / "two.started").exists, "the second one gets its nodes")
@@ -125,29 +130,24 @@ def test_a_job_that_never_answers_is_told_again_and_ended_if_the_site_says_so(se
     ]
 
 
-def test_a_change_that_is_taken_back_is_told_as_well(service, adapt, tmp_path: Path):
+def test_a_change_that_is_taken_back_is_told_as_well(service, application, tmp_path):
     """ "migrate_processor: use others, as many". Here it has them all: it had been told to use two of them."""
     service.start()
     with service.client() as client, open_channel(grpc, service.socket, None) as channel:
-        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
-        wait_until(lambda: using(client, first) == 4, "it uses all")
-        adapt.unlink()
+        first = application.submit(client)
+        application.adapt.unlink()
         second = client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600).id
         wait_until(lambda: client.job(first).malleable.told_at, "it is told")
         client.cancel(second)
         wait_until(lambda: client.job(first).nodes == 4, "it is to have all again")
         asked = adaptive.ReachBoundaryRequest(job=JobRef(job_id=first))
-        told = wait_until(lambda: migrates(AdaptiveServiceStub(channel).ReachBoundary(asked)), "it is told so")
+        reach, migrate = AdaptiveServiceStub(channel).ReachBoundary, adaptive.ADAPTATION_MIGRATE_PROCESSOR
+        told = wait_until(lambda: (told := reach(asked)).adaptation == migrate and told, "it is told so")
         assert (told.generation, len(told.nodes)) == (2, 4)
-        adapt.touch()
+        application.adapt.touch()
         wait_until(lambda: client.job(first).malleable.told_at is None, "it uses them")
-        (tmp_path / "one").touch()
-        wait_until(lambda: client.job(first).state == "completed", "its end")
+        application.end(client, first)
     assert not service.faults()
-
-
-def migrates(told: adaptive.ReachBoundaryResponse) -> adaptive.ReachBoundaryResponse | None:
-    return told if told.adaptation == adaptive.ADAPTATION_MIGRATE_PROCESSOR else None
 
 
 def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
@@ -181,31 +181,27 @@ def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
 def test_only_its_owner_and_operators_speak_for_a_job():
     """Another user learns nothing of it, and cannot make its nodes another one's by saying that it has left them."""
     operator, other = USERS
-    with a_public_folder() as folder:
-        service = a_fluid_service(folder)
+    with a_public_folder() as folder, Service(folder / "a", "a") as service:
+        service.schedule_by("fluid")
         service.config["domain"]["operators"] = [operator]
-        service.start()
-        try:
-            with service.client() as client:
-                end, adapt, two = folder / "one", folder / "adapt", folder / "two"
-                first = client.submit(APPLICATION, [str(end), str(adapt)], nodes=4, least=1, time_limit=600).id
-                wait_until(lambda: using(client, first) == 4, "it uses all")
-                client.submit(RIGID, [str(two)], nodes=2, time_limit=600)
-                wait_until(lambda: client.job(first).malleable.told_at, "it is told")
-                left = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first), acknowledged=1))
-                asked = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first)))
-                unknown = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="99")))
-                refused = Outcome("PERMISSION_DENIED", "NOT_OWNER")
-                predicts = ("TellPredictions", adaptive.TellPredictionsRequest(job=JobRef(job_id=first)))
-                *outcomes, nobodys = call_as(other, service.socket, [asked, left, predicts, unknown])
-                assert (outcomes, nobodys.reason) == ([refused] * 3, "JOB_NOT_FOUND")
-                assert (using(client, first), two.with_name("two.started").exists()) == (4, False)
-                (told,) = call_as(operator, service.socket, [asked])
-                assert told.answer["adaptation"] == "ADAPTATION_REMOVE_PROCESSOR"
-                assert call_as(operator, service.socket, [left])[0].code == "OK"
-                wait_until(two.with_name("two.started").exists, "the second one gets its nodes")
-        finally:
-            service.clear()
+        application, two = Application(folder), folder / "two"
+        with service.start().client() as client:
+            first = application.submit(client)
+            application.adapt.unlink()
+            client.submit(RIGID, [str(two)], nodes=2, time_limit=600)
+            wait_until(lambda: client.job(first).malleable.told_at, "it is told")
+            left = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first), acknowledged=1))
+            asked = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first)))
+            unknown = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="99")))
+            refused = Outcome("PERMISSION_DENIED", "NOT_OWNER")
+            predicts = ("TellPredictions", adaptive.TellPredictionsRequest(job=JobRef(job_id=first)))
+            *outcomes, nobodys = call_as(other, service.socket, [asked, left, predicts, unknown])
+            assert (outcomes, nobodys.reason) == ([refused] * 3, "JOB_NOT_FOUND")
+            assert (using(client, first), two.with_name("two.started").exists()) == (4, False)
+            (told,) = call_as(operator, service.socket, [asked])
+            assert told.answer["adaptation"] == "ADAPTATION_REMOVE_PROCESSOR"
+            assert call_as(operator, service.socket, [left])[0].code == "OK"
+            wait_until(two.with_name("two.started").exists, "the second one gets its nodes")
 
 
 def test_adaptive_service_is_on_the_socket_of_fluid_domains_alone(service):
@@ -226,14 +222,13 @@ def flat(_: int) -> float:
     return 0.5
 
 
-def test_what_a_job_predicts_is_counted_kept_and_shown(service, adapt, tmp_path: Path):
+def test_what_a_job_predicts_is_counted_kept_and_shown(service, application, tmp_path):
     """`benefit`: "a gift is made only if the job ends sooner". A job that is no faster on more nodes is given none."""
     service.config["manager"] |= {"benefit": True}
     service.start()
     with service.client() as client:
         rigid = client.submit(RIGID, [str(tmp_path / "rigid")], nodes=2, time_limit=600).id
-        job = client.submit(APPLICATION, [str(tmp_path / "end"), str(adapt)], nodes=4, least=1, time_limit=600).id
-        wait_until(lambda: using(client, job) == 2, "it uses two")
+        job = application.submit(client, gets=2)
         speaker = AdaptiveJob(service.socket, job)
         assert speaker.predict(flat, lambda nodes: 0.4 / nodes, lambda nodes: 0.1 * nodes, lambda _: 1.5)
         speaker.close()
@@ -241,27 +236,21 @@ def test_what_a_job_predicts_is_counted_kept_and_shown(service, adapt, tmp_path:
         (tmp_path / "rigid").touch()
         wait_until(lambda: client.job(rigid).state == "completed", "its nodes are free")
         assert client.job(job).nodes == 2
-        told_again = client.job(job).malleable.predictions
-        assert [(each.nodes, each.exec_time, each.exec_time_comm, each.cost) for each in told_again] == [
-            (1, 0.5, 0.1, 1.5),
-            (2, 0.5, 0.2, 1.5),
-            (4, 0.5, 0.4, 1.5),
-        ]
+        kept = client.job(job).malleable.predictions
+        kept = [(each.nodes, each.exec_time, each.exec_time_comm, each.cost) for each in kept]
+        assert kept == [(nodes, 0.5, nodes / 10, 1.5) for nodes in (1, 2, 4)]
         shown = service.run("show", job).stdout
         assert "predicts    an iteration takes 0.5 s on 1, 0.5 s on 2, 0.5 s on 4; an adaptation 1.5 s\n" in shown
         assert told(service, job)[-1] == "predicts iterations of 0.5 s on 1 node, 0.5 s on 4"
-        (tmp_path / "end").touch()
-        wait_until(lambda: client.job(job).state == "completed", "its end")
+        application.end(client, job)
         assert client.job(job).malleable.predictions == ()
     assert not service.faults()
 
 
-def test_predictions_that_cannot_be_are_refused_in_one_line(service, adapt, tmp_path: Path):
+def test_predictions_that_cannot_be_are_refused_in_one_line(service, application):
     service.start()
-    arguments = [str(tmp_path / "end"), str(adapt)]
     with service.client() as client:
-        job = client.submit(APPLICATION, arguments, nodes=4, least=2, time_limit=600).id
-        wait_until(lambda: using(client, job) == 4, "it runs")
+        job = application.submit(client, least=2)
         speaker = AdaptiveJob(service.socket, job)
         for functions, reason in (
             ((lambda _: 0.0,), r"predictions\[0\].exec_time: is 0"),
@@ -276,16 +265,14 @@ def test_predictions_that_cannot_be_are_refused_in_one_line(service, adapt, tmp_
         assert client.job(job).malleable.predictions == ()
         assert not speaker.boundary(), "what is refused is not told again"
         speaker.close()
-        (tmp_path / "end").touch()
-        wait_until(lambda: client.job(job).state == "completed", "its end")
+        application.end(client, job)
     assert not service.faults()
 
 
-def test_what_a_job_predicts_is_told_once_its_domain_answers(service, adapt, tmp_path: Path):
+def test_what_a_job_predicts_is_told_once_its_domain_answers(service, application):
     service.start()
     with service.client() as client:
-        job = client.submit(APPLICATION, [str(tmp_path / "end"), str(adapt)], nodes=2, least=1, time_limit=600).id
-        wait_until(lambda: using(client, job) == 2, "it runs")
+        job = application.submit(client, nodes=2)
         speaker = AdaptiveJob(service.socket, job)
         service.kill()
         assert not speaker.predict(flat)
@@ -294,6 +281,5 @@ def test_what_a_job_predicts_is_told_once_its_domain_answers(service, adapt, tmp
         wait_until(lambda: not (speaker.boundary() or speaker.problem), "it answers")
         assert [each.exec_time for each in client.job(job).malleable.predictions] == [0.5, 0.5]
         speaker.close()
-        (tmp_path / "end").touch()
-        wait_until(lambda: client.job(job).state == "completed", "its end")
+        application.end(client, job)
     assert not service.faults()
