@@ -1,8 +1,7 @@
 """Histories of two and three live domains: kills, stops, restarts, freezes, cuts of networks, clocks that are set.
 
 By the jobs' own notes none is lost and none runs twice. With a grace for peers that outlasts the faults no pair is
-half. Without one none is half but where a fault was in force on that pair at that moment. The short tier has a glimpse;
-the ten minutes are in soak.
+half. Without one none is half but where a fault was in force on that pair at that moment.
 """
 
 import time
@@ -46,7 +45,7 @@ def live(folder: Path, schemes: tuple[str, ...], seed: int, seconds: float, pati
                 done.result()
         wait_until(lambda: not any(map(has_jobs, world.services)), "all jobs have ended", RUN_PATIENCE)
         verdict = Verdict(world, work.submitted)
-        assert [service.faults() for service in world.services] == [[] for _ in schemes]
+        assert not [fault for service in world.services for fault in service.faults()]
     print(verdict.summary())
     return verdict
 
@@ -65,13 +64,6 @@ def test_a_seed_gives_one_plan_with_troubles_of_all_kinds():
     first, again = (list(islice(plan(7, "abc"), 100)) for _ in range(2))
     assert first == again
     assert {type(trouble) for step in first for trouble in step.troubles} == {ClockSet, Cut, Down, Frozen}
-
-
-@pytest.mark.soak
-def test_a_glimpse(tmp_path):
-    verdict = live(tmp_path, ("hold", "yield"), 7, 5, PATIENT)
-    assert verdict.wrong() == []
-    assert verdict.half() == {}
 
 
 @pytest.mark.soak
