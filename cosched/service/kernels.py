@@ -13,7 +13,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cosched.schedulers.kernels import prepare
@@ -28,8 +28,7 @@ def load_kernels(sets: Sequence[str] = ("batch",), *, of: str = DEFAULT) -> None
     """Load these sets `of` a kind, or compile them the first time; then give back the memory of the compiler's code."""
     seconds = prepare(sets, _LOG.warning, of=of)
     _LOG.info("loaded kernels (%s) in %.1f s", ", ".join(sets), seconds)
-    for start, length in _compiler_code():
-        _give_back(start, length)
+    _give_back_compiler()
 
 
 async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -62,12 +61,8 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
         _LOG.info("kernels (%s) are compiled, after %.0f s", ", ".join(sets), time.monotonic() - began)
 
 
-def _compiler_code() -> Iterator[tuple[int, int]]:
-    """Yield the parts of memory with the compiler's code: address and bytes."""
+def _give_back_compiler() -> None:
+    """Make the operating system drop the pages of the compiler's code, 50 MB; it reads them again if need be."""
     for start, end in _CODE.findall(Path("/proc/self/maps").read_text()):
-        yield int(start, 16), int(end, 16) - int(start, 16)
-
-
-def _give_back(start: int, length: int) -> None:
-    """Make the operating system drop these pages of a file, 50 MB in all; it reads them again if they are needed."""
-    ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), _DONTNEED)
+        address, length = int(start, 16), int(end, 16) - int(start, 16)
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _DONTNEED)

@@ -114,8 +114,7 @@ class AgreedStart:
 
         All of them have answered by then, and know the outcome.
         """
-        offset, earliest = self._offset(peer), self._earliest(others, 2)
-        return None if earliest is None or offset is None else earliest + offset.ahead
+        return self.settled_there(peer, self._earliest(others, 2))
 
     def group_heard(self, peer: Domain, start_at: float | None, others: Collection[Domain]) -> float | None:
         """Convert a start in an answer of `peer` to our clock; later if the others would learn of it too late."""
