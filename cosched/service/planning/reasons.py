@@ -23,6 +23,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
 from cosched.v1 import explain_pb2
 from cosched.v1.explain_pb2 import AwaitsSuccessor, Reason
+from cosched.words.quantities import count
 from cosched.words.reasons import REASONS, STARTING, WHY, in_words
 from cosched.words.wrong_mates import wrong_mate, wrong_member
 
@@ -136,7 +137,7 @@ class Reasons:
         text = f"it could start, and lets others go first: {mate} waits in the queue"
         change = f"cosched unlink {record.id} lets it start alone"
         if held:
-            text = f"it holds {_nodes(held)}{self._at_most(record)}: {mate} waits in the queue"
+            text = f"it holds {count(held, 'node')}{self._at_most(record)}: {mate} waits in the queue"
             change += "; how long it holds is release_interval of [coscheduling]"
         return Reason(mate_waits=waits, text=text, change=change)
 
@@ -147,7 +148,7 @@ class Reasons:
         missing = explain_pb2.MateUnsubmitted(domain=mate.domain, pair=mate.pair, held=held)
         option = "--group" if mate.of_group else "--pair"
         submit = f"cosched submit {option} {mate.pair} there" if mate.pair else "submit it there"
-        holds = f"it holds {_nodes(held)}{self._at_most(record)}: " if held else ""
+        holds = f"it holds {count(held, 'node')}{self._at_most(record)}: " if held else ""
         change = f"{submit}; cosched unlink {record.id} lets it start without"
         return Reason(mate_unsubmitted=missing, text=f"{holds}{mate} is not submitted yet", change=change)
 
@@ -178,7 +179,7 @@ class Reasons:
         allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
         required, change = self._would_hold(record), "max_held_fraction of [coscheduling]"
         capped = explain_pb2.HoldsCapped(required=required, held=held, allowed=allowed)
-        needs = _nodes(required)
+        needs = count(required, "node")
         text = f"it would hold {needs}; {held} of at most {allowed} are held already"
         if required > allowed:
             text = f"it is too large to hold here ({needs}, at most {allowed} may be held): it only yields"
@@ -190,7 +191,7 @@ class Reasons:
         account = charges.account(record)
         used, allowed = charges.used(account, self._clock.now()), charges.accounts.budgets.get(account, 0)
         over = explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed)
-        hours, needs = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f}", _nodes(self._would_hold(record))
+        hours, needs = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f}", count(self._would_hold(record), "node")
         text = f"it would hold {needs}; its account {account} has held {hours} node-hours in the last day"
         return Reason(holds_over_budget=over, text=text, change="max_held_node_hours of [[account]]")
 
@@ -310,10 +311,6 @@ class Reasons:
 
     def _time(self, instant: int) -> str:
         return story.utc(self._clock.to_wall(instant))
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'s' if count != 1 else ''}"
 
 
 _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
