@@ -58,11 +58,8 @@ class Tls:
             raise ValueError("COSCHED_CERTIFICATE and COSCHED_KEY need COSCHED_CA")
         if given[0] is None:
             kept = defaults(environment)
-            given = [
-                *(kept.get(name.lower()) for name in names[:3]),
-                given[3] or kept.get("server_identity"),
-                given[4] or kept.get("token"),
-            ]
+            given[:3] = [kept.get(name.lower()) for name in names[:3]]
+            given[3:] = given[3] or kept.get("server_identity"), given[4] or kept.get("token")
         ca, certificate, key, identity, token = given
         if ca is None and token is not None:
             raise ValueError(f"the token in {token} is sent over TLS only: set COSCHED_CA, or ca in client.toml")

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
-from cosched.client.fields import (
-    always,
-    duration,
-    if_any,
-    if_given,
-    instant,
-    instant_of,
-    many,
-    part,
-    plain,
-    word_if_any,
-    words,
-)
+from cosched.client.fields import always, duration, if_any, if_given, instant, many, part, plain, word_if_any, words
 from cosched.client.jobs import JOB_STATES
 from cosched.client.view import View
 from cosched.v1 import explain_pb2
@@ -164,7 +152,7 @@ def _plain(field: Any, value: Any) -> Any:
     if field.message_type is None:
         return field.enum_type.values_by_number[value].name.lower() if field.enum_type else _listed(value)
     if field.message_type.name == "Timestamp":
-        return instant_of(value)
+        return value.ToDatetime(UTC)
     return f"{value.domain}:{value.job_id}" if value.job_id else value.domain  # a JobRef
 
 

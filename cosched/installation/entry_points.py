@@ -27,11 +27,8 @@ class EntryPoint(NamedTuple):
 
 def points_of(group: str) -> list[EntryPoint]:
     """Return the entry points of a group, in the order of their names."""
-    return sorted(
-        EntryPoint(*point, distribution)
-        for distribution, text in _tables(tuple(sys.path))
-        for point in _of_group(group, text)
-    )
+    tables = _tables(tuple(sys.path))
+    return sorted(EntryPoint(*point, distribution) for distribution, text in tables for point in _of_group(group, text))
 
 
 @cache

@@ -7,14 +7,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cosched.core.settings import (
-    CoschedulingSettings,
-    OnMemberLost,
-    OnMemberRequeued,
-    OnUnreachable,
-    ReleaseOrder,
-    Scheme,
-)
+from cosched.core.settings import CoschedulingSettings, OnMemberLost, OnMemberRequeued, OnUnreachable, ReleaseOrder
 from cosched.validation.schemes import NOT_MEETING, PRESET, Meeting, SchemeChoice
 from cosched.validation.types import MateBudget, Number, Seconds, Settings, Switch, Whole
 
@@ -49,7 +42,8 @@ class CoschedulingFields(Settings):
         """Return these settings for the core; ValueError, `KEY: reason`, for a value out of range."""
         names = CoschedulingSettings.__dataclass_fields__.keys() & type(self).model_fields.keys()
         values = {name: getattr(self, name) for name in names}
-        values |= {"scheme": self.scheme.core if self.coschedules else Scheme.OFF, "slots": self.meeting.slots}
+        scheme = self.scheme if self.coschedules else SchemeChoice.OFF
+        values |= {"scheme": scheme.core, "slots": self.meeting.slots}
         return CoschedulingSettings(**values)
 
     @property

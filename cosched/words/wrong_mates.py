@@ -40,7 +40,6 @@ _TEXTS: Mapping[str, str] = {
 }
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
 
-
 _OF_GROUPS: Mapping[str, str] = {
     MateProblem.OTHER_DOMAINS: "the job on {domain} names other domains: all jobs of a group name the same ones",
     MateProblem.OTHER_WINDOWS: (
@@ -72,7 +71,6 @@ _OF_GROUPS: Mapping[str, str] = {
         "one's comment"
     ),
 }
-
 
 # What is said of a member that is named by its id, not of its group
 _OF_IDS = (MateProblem.UNKNOWN, MateProblem.NOT_WAITING, MateProblem.OTHER_OWNER, MateProblem.TAKEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,7 @@ def _run(domain: str, logins: Mapping[str, str], words: Sequence[str], text: byt
     """Run a cosched command where the domain's service is; return what it prints. Failure: as it says."""
     from cosched.sockets.ssh import ssh_command
 
-    start: Callable[..., list[str]] = lambda *command: [sys.executable, "-c", COMMAND, *command]  # noqa: E731
-    command = ssh_command(logins[domain], *words) if domain in logins else start(*words)
+    command = ssh_command(logins[domain], *words) if domain in logins else [sys.executable, "-c", COMMAND, *words]
     try:
         done = subprocess.run(command, input=text, capture_output=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -57,10 +57,7 @@ def connected(server: str | None, job: str = "") -> Iterator[Client]:
 
 
 def is_named(server: str | None) -> bool:
-    """Whether a domain is named for all commands: by --server, COSCHED_SERVER, client.toml, or as the host's only one.
-
-    ValueError if client.toml cannot be used.
-    """
+    """Whether a domain is named for all commands: by --server, COSCHED_SERVER, client.toml, or as the only one here."""
     from cosched.client.connection import server_address
 
     if server is not None or os.environ.get("COSCHED_SERVER"):

@@ -19,9 +19,11 @@ _FOREIGN = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|FLUX)(?=\s|:|$)")
 def read_directives(script: bytes, path: str, options: click.Command) -> dict[str, Any]:
     """Return parameters of `options` from the script's directives; later lines win. InputError names the line."""
     given: dict[str, Any] = {}
-    for number, text in _directives(script):
+    for number, text in _head(script):
+        if (match := _DIRECTIVE.fullmatch(text)) is None:
+            continue
         try:
-            given |= given_options(options.make_context("#COSCHED", shlex.split(text)))
+            given |= given_options(options.make_context("#COSCHED", shlex.split(match[1] or "")))
         except click.UsageError as error:
             raise InputError(path, number, reason(error)) from None
         except ValueError as error:
@@ -49,13 +51,6 @@ def unread_directive(script: bytes) -> int | None:
         if line.startswith(b"#COSCHED") and _DIRECTIVE.fullmatch(line.decode("utf-8", "replace").strip()):
             return number
     return None
-
-
-def _directives(script: bytes) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and texts of the directives."""
-    for number, text in _head(script):
-        if match := _DIRECTIVE.fullmatch(text):
-            yield number, match[1] or ""
 
 
 def _head(script: bytes) -> Iterator[tuple[int, str]]:

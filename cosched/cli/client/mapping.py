@@ -91,6 +91,5 @@ def mapped(known: Known, given: Mapping[str, Iterable[str]]) -> Map:
     try:
         return mapper.map(best_first)
     except NoMapError as error:
-        raise Failure(
-            printable(f"{problem.application.name} has no map to the nodes that were given: {error}"), FAILED
-        ) from None
+        said = f"{problem.application.name} has no map to the nodes that were given: {error}"
+        raise Failure(printable(said), FAILED) from None

@@ -64,18 +64,14 @@ class Terms:
     time_limit: float | None = None
 
 
-def submit_best(found: Known, terms: Terms, submit: Submit) -> tuple[Selection, list[Submitted]]:
-    """Choose machines, propose them to their domains, and submit the jobs of the best choice. InputError, Failure."""
-    if terms.iterations is not None:
-        return _done_first(found, terms, terms.iterations, submit)
-    return _proposed(found, terms, submit)
+def submit_best(machines: Known, terms: Terms, submit: Submit) -> tuple[Selection, list[Submitted]]:
+    """Choose machines, propose them to their domains, and submit the jobs of the best choice. InputError, Failure.
 
-
-def _proposed(machines: Known, terms: Terms, submit: Submit) -> tuple[Selection, list[Submitted]]:
-    """Submit the best choice that all its domains take, by the dynamic strategy to start now; else the best of all.
-
-    What a domain refuses is left out of the next choice.
+    That is the best one that all its domains take, by the dynamic strategy to start now; else the best of all. What a
+    domain refuses is left out of the next choice. With iterations, it is the one that is done first.
     """
+    if terms.iterations is not None:
+        return _done_first(machines, terms, terms.iterations, submit)
     first: _Option | None = None
     refused: set[str] = set()
     may_be_queued = True
@@ -159,11 +155,11 @@ def _answers(jobs: Sequence[Part], terms: Terms) -> Mapping[str, Answer]:
     """Ask all domains at once how long their jobs would wait."""
     calls = [(partial(_asked, part, terms.time_limit), PATIENCE) for part in jobs]
     with progress("proposing machines to their domains ..."):
-        told = answers(calls)
+        told = zip(jobs, answers(calls), strict=True)
+    late = f"no answer within {PATIENCE:g} s"
     return {
-        part.domain: answer.value
-        or Answer(str(answer.error or f"no answer within {PATIENCE:g} s"), part.nodelist is not None)
-        for part, answer in zip(jobs, told, strict=True)
+        part.domain: answer.value or Answer(str(answer.error or late), part.nodelist is not None)
+        for part, answer in told
     }
 
 

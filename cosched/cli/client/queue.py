@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_time
+from cosched.cli.client.wording import CODES, STATE_CODES, WAITING, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.cli.parameters import Parsed
@@ -25,7 +25,6 @@ HEADER = ("JOBID", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)", "M
 START_HEADER = ("JOBID", "NAME", "USER", "ST", "PLACE", "START", "NODES", "MATE", "MATE START", "TOGETHER")
 GROUPS_HEADER = ("GROUP", "JOBID", "NAME", "USER", "ST", "REASON", "OTHER MEMBERS")
 PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
-WAITING = ("queued", "ready", "holding")
 LAST = datetime.max.replace(tzinfo=UTC)
 WITH_NODES = {"ready", "holding", "starting", "running"}
 

@@ -76,9 +76,8 @@ def parts(file: str, selection: Selection) -> list[Part]:
     of_domains: dict[str, list[int]] = {}
     for place, machine in enumerate(chosen.machines):
         if not machine.domain:
-            raise InputError(
-                file, f"machine.{machine.name!r}.domain", "missing: --select must know which domain gives it"
-            )
+            said = "missing: --select must know which domain gives it"
+            raise InputError(file, f"machine.{machine.name!r}.domain", said)
         of_domains.setdefault(machine.domain, []).append(place)
     return [
         Part(domain, len(places), _nodelist(file, selection, domain, [chosen.machines[place] for place in places]),

@@ -12,7 +12,7 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, facts
 from cosched.cli.client.jobs import JOB_OR_GROUP
 from cosched.cli.client.members import Members, members
-from cosched.cli.client.wording import local_time
+from cosched.cli.client.wording import WAITING, local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.client.node_names import fold
@@ -22,8 +22,6 @@ from cosched.validation.group_names import names_job
 if TYPE_CHECKING:
     from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate
     from cosched.client.folding import Line
-
-WAITING = {"queued", "ready", "holding"}
 
 
 @click.command()

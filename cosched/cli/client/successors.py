@@ -12,7 +12,7 @@ import click
 
 from cosched.cli.client.batch_command import BatchCommand, NotTaken
 from cosched.cli.client.terms import TERMS
-from cosched.cli.client.wording import local_time
+from cosched.cli.client.wording import WAITING, local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cosched.client import Client, Job, Outlook
     from cosched_adapters.batch_system import Accepted
 
-WAITING = ("queued", "ready", "holding")
 LOOKS = (0.0, 0.1, 0.2, 0.4, 0.8)  # seconds before each look at the mates, which hear of the end at once
 PATIENCE = 30.0  # seconds in which a batch system ends a job that waits
 

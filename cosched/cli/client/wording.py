@@ -21,6 +21,7 @@ STATE_CODES = {
     "cancelled": "CA",
     "unknown": "UN",
 }
+WAITING = ("queued", "ready", "holding")
 CODES = {**STATE_CODES, "starting": "ST"}  # which are listed among those that run
 
 

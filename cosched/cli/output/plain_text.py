@@ -34,9 +34,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequenc
 def _aligned(cells: Sequence[str], right: bool) -> list[str]:
     widths = list(map(len if "".join(cells).isascii() else _width, cells))
     width = max(widths)
-    if right:
-        return [" " * (width - used) + cell for cell, used in zip(cells, widths, strict=True)]
-    return [cell + " " * (width - used) for cell, used in zip(cells, widths, strict=True)]
+    filled = ((cell, " " * (width - used)) for cell, used in zip(cells, widths, strict=True))
+    return [blanks + cell if right else cell + blanks for cell, blanks in filled]
 
 
 def _width(text: str) -> int:

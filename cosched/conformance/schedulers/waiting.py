@@ -19,14 +19,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, NodesLost, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
-from cosched.core.scheduling.scheduler import (
-    ClusterJob,
-    ElasticScheduler,
-    GroupScheduler,
-    Meeting,
-    OpenScheduler,
-    planning,
-)
+from cosched.core.scheduling.scheduler import ClusterJob, ElasticScheduler, GroupScheduler, OpenScheduler, planning
 from cosched.core.scheduling.starts import Starts
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
@@ -85,8 +78,8 @@ class Waiting:
         return [self.start, self.release, self.ask_again, self.leave] if state is HOLDING else [self.leave]
 
     @property
-    def meeting(self) -> Meeting | None:
-        """What plans ahead in the scheduler."""
+    def meeting(self) -> Any:
+        """What plans ahead in the scheduler; None: nothing does."""
         return planning(self.scheduler)
 
     def of_slots(self) -> list[Callable[[str], None]]:

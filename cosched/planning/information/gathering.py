@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, LINK_KINDS, MEMORY, SPEED, Facts, Listed
 from cosched.planning.information.patience import answers
@@ -38,9 +39,11 @@ def gather(asked: Sequence[Asked], machines: Sequence[Listed], now: Callable[[],
 
     A source that does not end within its time-out knows nothing.
     """
-    for each, answer in zip(asked, answers([(_reader(each, machines), each.timeout) for each in asked]), strict=True):
-        if answer.error is not None:
-            problems = [_problem(answer.error)]
+    calls = [(partial(_read, each.source, machines), each.timeout) for each in asked]
+    for each, answer in zip(asked, answers(calls), strict=True):
+        if (error := answer.error) is not None:
+            failed = f"has failed: {type(error).__name__}: {error}"
+            problems = [str(error) if isinstance(error, SourceError) else failed]
         elif answer.value is None:
             problems = [f"no answer within {each.timeout:g} s"]
         else:
@@ -50,17 +53,10 @@ def gather(asked: Sequence[Asked], machines: Sequence[Listed], now: Callable[[],
         each.problems = [f"{each.name}: {problem}" for problem in problems]
 
 
-def _reader(asked: Asked, machines: Sequence[Listed]) -> Callable[[], tuple[list[Reading], list[str]]]:
-    def read() -> tuple[list[Reading], list[str]]:
-        problems: list[str] = []
-        found = asked.source.read(machines, problems.append)
-        return [Reading(kind, of, float(value), at) for kind, of, value, at in found], problems
-
-    return read
-
-
-def _problem(error: Exception) -> str:
-    return str(error) if isinstance(error, SourceError) else f"has failed: {type(error).__name__}: {error}"
+def _read(source: InformationSource, machines: Sequence[Listed]) -> tuple[list[Reading], list[str]]:
+    problems: list[str] = []
+    found = source.read(machines, problems.append)
+    return [Reading(kind, of, float(value), at) for kind, of, value, at in found], problems
 
 
 def _sorted(readings: Iterable[Reading], max_age: float | None, now: float) -> tuple[Facts, list[str]]:
