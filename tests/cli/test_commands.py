@@ -29,10 +29,8 @@ def install(folder: Path, distribution: str, entry_points: str) -> None:
 
 def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
     """The command with what is installed in `folder`, which comes first on the path."""
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    ran = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return ran.returncode, ran.stdout, ran.stderr
 
 
@@ -66,9 +64,8 @@ def test_the_help_lists_all_commands_by_whom_they_are_for(cosched):
 
 
 def test_a_package_adds_a_command(tmp_path):
-    install(
-        tmp_path, "mine", "[console_scripts]\nelse = x:y\n\n[cosched.commands]\nmine = mine:COMMANDS\n\n[a]\nb = c\n"
-    )
+    points = "[console_scripts]\nelse = x:y\n\n[cosched.commands]\nmine = mine:COMMANDS\n\n[a]\nb = c\n"
+    install(tmp_path, "mine", points)
     (tmp_path / "mine.py").write_text(MINE)
     lines = installed(tmp_path, "-h")[1].splitlines()
     place = lines.index("  mine        Do as I say.")

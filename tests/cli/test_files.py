@@ -63,10 +63,8 @@ def test_another_project_of_that_name(tmp_path):
     """As it is left when the package index's `cosched` was installed after ours."""
     shutil.copytree(TOP / "cosched", tmp_path / "cosched", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "cosched/__init__.py").write_text('__version__ = "0.0.0"\n')
-    code = "from cosched.cli.main import main; main(prog_name='cosched')"
-    ran = subprocess.run(
-        [sys.executable, "-c", code, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", "from cosched.cli.main import main; main(prog_name='cosched')", "--version"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "cosched/__init__.py: another project's cosched was installed over this one: pip uninstall" in ran.stderr

@@ -13,14 +13,13 @@ from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
 from cosched.v1.explain_pb2_grpc import ExplainServiceServicer, add_ExplainServiceServicer_to_server
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
 FIRST_ID = 17
 UNFINISHED = {1, 2, 3, 4}
 PEER = "eureka"
 EUREKA_3 = coscheduling_pb2.JobRef(domain=PEER, job_id="3")
-PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 
 class FakeDomain(DomainServiceServicer, ExplainServiceServicer):

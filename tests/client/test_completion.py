@@ -11,12 +11,6 @@ import pytest
 
 from tests.live.services import COMMAND, PATIENCE
 
-BEFORE = {  # how each shell asks, with the cursor after `cosched WORDS`
-    "bash": lambda words: {"COMP_WORDS": f"cosched {words}", "COMP_CWORD": str(len(words.split()))},
-    "zsh": lambda words: {"COMP_WORDS": f"cosched {words}", "COMP_CWORD": str(len(words.split()))},
-    "fish": lambda words: {"COMP_WORDS": f"cosched {words}", "COMP_CWORD": words.split()[-1]},
-}
-
 
 def _installed(shell: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed")
@@ -28,16 +22,17 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize("shell", BEFORE)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("words", "expected"), [("sub", "submit"), ("submit --or", "--or-alone"), ("certs iss", "issue")]
 )
 def test_names_and_options_are_completed(shell, words, expected):
-    done = run(_COSCHED_COMPLETE=f"{shell}_complete", **BEFORE[shell](words))
+    cursor = words.split()[-1] if shell == "fish" else str(len(words.split()))  # after the words
+    done = run(_COSCHED_COMPLETE=f"{shell}_complete", COMP_WORDS=f"cosched {words}", COMP_CWORD=cursor)
     assert expected in done.stdout.replace(",", "\n").replace("\t", "\n").split("\n"), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("shell", BEFORE)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_what_the_shell_reads(shell):
     assert f"_COSCHED_COMPLETE={shell}_complete" in run("completion", shell).stdout
 

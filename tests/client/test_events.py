@@ -9,8 +9,7 @@ import pytest
 from cosched.client import AsyncClient, Unreachable, attempts
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import domain_pb2
-from tests.client.fake_domain import PATIENCE
-from tests.waiting import until, wait_until
+from tests.waiting import PATIENCE, until, wait_until
 
 
 def tell(domain, count=1, **fields):

@@ -15,9 +15,8 @@ def begun(running, *arguments):
     command = [CONSOLE_SCRIPT, "watch", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            running.wait_for(
-                lambda domain: any(isinstance(request, domain_pb2.WatchEventsRequest) for request in domain.requests)
-            )
+            asked = domain_pb2.WatchEventsRequest
+            running.wait_for(lambda domain: any(isinstance(request, asked) for request in domain.requests))
             yield process
         finally:
             process.kill()
@@ -48,10 +47,8 @@ def test_of_some_jobs_from_the_beginning_as_json(running):
     with watching(running, "--json", "--after", "0", "intrepid:17") as process:
         running.do(lambda: running.domain.happen(domain_pb2.EVENT_KIND_HELD, "after", "17"))
         events = [json.loads(process.stdout.readline()) for _ in range(2)]
-        assert [(event["sequence"], event["text"], event["job"]) for event in events] == [
-            (1, "before", "intrepid:17"),
-            (3, "after", "intrepid:17"),
-        ]
+        told = [(event["sequence"], event["text"], event["job"]) for event in events]
+        assert told == [(1, "before", "intrepid:17"), (3, "after", "intrepid:17")]
 
 
 def test_nobody_reads_any_more(running):

@@ -96,7 +96,7 @@ def test_node_exporter_tells_clock_share_and_memory():
 
 def test_exporters_that_hang_or_fail_do_not_hide_the_others(exporter, monkeypatch):
     never = {"hangs", "drips"}
-    threads = threads_that_end(lambda call: bool(never.intersection(getattr(call, "args", ()))))
+    threads = threads_that_end(lambda call: bool(never.intersection(map(str, getattr(call, "args", ())))))
     monkeypatch.setattr(patience, "threading", SimpleNamespace(Thread=threads))
     facts, problems = known(NODE_EXPORTER, ["a", "hangs", "none", "drips", "html", "b"], timeout=100, url=exporter)
     assert {kind: sorted(values) for kind, values in facts.machines.items()} == {
