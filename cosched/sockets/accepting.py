@@ -174,7 +174,7 @@ def _listening(family: int, host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # `::` must not claim the IPv4 addresses too
+        if family == socket.AF_INET6:  # only `::` stands for the addresses of IPv4, too
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
         listener.bind((host, port))
         listener.listen(BACKLOG)
