@@ -10,58 +10,53 @@ Each question is two calls of the rules, which nothing but leaving it out makes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from cosched.core.protocol import Domain
 from cosched.core.scheduling.batch.kernels.answers import HAS_NODES, HOLDS, NO_ROOM
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.batch import BATCH
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.workload.pairing import Pairing
 
-Member = tuple[Domain, int]  # a job, by its row in the domain's workload
+Member = tuple[int, int]  # a domain, and the row of a job there
 
 
 class Questions:
     """Which ready jobs need not ask."""
 
-    def __init__(self, others: Mapping[Member, Sequence[Member]], chance: Callable[[Domain, int], int]) -> None:
-        """`others`: of jobs that may do without (`skippable`). `chance`: see `link.Callee`."""
-        self._others, self._chance = others, chance
-        self._asked: set[Member] = set()  # those that have asked once
+    def __init__(self, others: Mapping[int, Sequence[tuple[Any, int]]], chance: Callable[[Any, int], int]) -> None:
+        """`others`: those with which jobs start that may do without, by row. `chance`: see `answers.chance`."""
+        self.others, self._chance = others, chance
+        self._asked: set[int] = set()  # those that have asked once
 
-    def __bool__(self) -> bool:
-        return bool(self._others)
-
-    def in_vain(self, job: Member) -> bool:
-        """Return whether it is plain that this ready job asks in vain, as it has done before.
+    def in_vain(self, row: int) -> bool:
+        """Return whether it is plain that this ready job, which may do without, asks in vain, as it has done before.
 
         One of the others has no room, or is not submitted. None runs or has ended: its answer would be another. Neither
         does the mate of a pair hold.
         """
-        if (others := self._others.get(job)) is None:
+        if row not in self._asked:
+            self._asked.add(row)
             return False
-        if job not in self._asked:
-            self._asked.add(job)
-            return False
-        chances = [self._chance(*other) for other in others]
-        if HAS_NODES in chances or (HOLDS in chances and len(others) == 1):
-            return False
-        return NO_ROOM in chances
+        others, in_vain = self.others[row], False
+        for domain, other in others:
+            chance = self._chance(domain, other)
+            if chance == HAS_NODES or (chance == HOLDS and len(others) == 1):
+                return False
+            in_vain = in_vain or chance == NO_ROOM
+        return in_vain
 
 
-def skippable(setups: Sequence[DomainSetup], pairing: Pairing) -> dict[Member, Sequence[Member]]:
-    """Return the jobs that may do without questions, with those with which they start."""
-    may_be_asked = {setup.name for setup in setups if setup.kind is BATCH and _without_slots(setup.coscheduling)}
-    always_yield = {setup.name for setup in setups if _always_yields(setup.coscheduling)}
-    found: dict[Member, Sequence[Member]] = {}
-    for group in pairing.rows if always_yield else ():
-        members = [(setups[domain].name, job) for domain, job in group.members]
-        for member in members:
-            others = [other for other in members if other != member]
-            if member[0] in always_yield and may_be_asked.issuperset(name for name, _ in others):
-                found[member] = others
-    return found
+def skippable(setups: Sequence[DomainSetup], pairing: Pairing) -> Iterator[tuple[Member, Sequence[Member]]]:
+    """Yield each job that may do without questions, and those with which it starts."""
+    may_be_asked = [setup.kind is BATCH and _without_slots(setup.coscheduling) for setup in setups]
+    always_yields = [_always_yields(setup.coscheduling) for setup in setups]
+    for group in pairing.rows if any(always_yields) else ():
+        for member in group.members:
+            others = [other for other in group.members if other != member]
+            if always_yields[member[0]] and all(may_be_asked[domain] for domain, _ in others):
+                yield member, others
 
 
 def _without_slots(settings: CoschedulingSettings) -> bool:

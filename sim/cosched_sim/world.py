@@ -8,6 +8,7 @@ between domains are answered at once, so equal inputs give equal outputs to the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, assert_never
 
 from cosched.core import events, protocol
@@ -76,11 +77,15 @@ class World:
         for name in self.index:
             self.link.join(name, self)
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
-        may_skip = story is None and self.script.is_empty
+        self._chance = partial(direct(answers.chance), self.tables)
+        may_skip = story is None and not elsewhere and self.script.is_empty
         self._questions = Questions(
-            skippable(domains, pairing) if may_skip else {}, self.link.chance if elsewhere else self.chance
+            {
+                self.first[domain] + job: [(of, self.first[of] + other) for of, other in others]
+                for (domain, job), others in (skippable(domains, pairing) if may_skip else ())
+            },
+            self._chance,
         )
-        self._chance = direct(answers.chance)
         self._link_pairs(domains)
 
     # What happens to paired jobs
@@ -95,7 +100,7 @@ class World:
 
     def ready(self, domain: int, row: int) -> None:
         """Note that a job is ready: afterwards it runs, holds or is passed over, or a peer is to be asked again."""
-        if self._questions and self._questions.in_vain((self.domains[domain].name, row - self.first[domain])):
+        if row in self._questions.others and self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
@@ -262,7 +267,7 @@ class World:
 
     def chance(self, domain: Domain, job: int) -> int:
         """See `link.Callee`."""
-        return self._chance(self.tables, *self._place(domain, job))
+        return self._chance(*self._place(domain, job))
 
     def deliver(self) -> None:
         """Have domains hear what they are to hear at this instant."""

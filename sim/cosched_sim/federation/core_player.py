@@ -5,9 +5,10 @@ What happens to jobs without mates is told as that in the compiled world: when, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import assert_never
+from types import MappingProxyType
+from typing import assert_never, cast
 
 from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -50,9 +51,9 @@ class CorePlayer:
         story: Story | None = None,
         script: WhatIf | None = None,
         off: Collection[Domain] = (),
-        questions: Questions | None = None,
+        skips: Mapping[int, Sequence[tuple[Domain, int]]] = MappingProxyType({}),
     ) -> None:
-        """`off`: other domains that do not coschedule. `questions`: those that are left out."""
+        """`off`: other domains that do not coschedule. `skips`: with whom jobs start that may do without questions."""
         self.domains = (name,)
         self.holds, self.yields = HoldLog(), YieldLog()
         self._name = name
@@ -60,7 +61,7 @@ class CorePlayer:
         self._core = Coscheduler(name, scheduler.nodes, coscheduling)
         self.scheduler = scheduler
         self._policy = MatesOnly(self._core, scheduler, self._asks_in_vain)
-        self._questions = questions
+        self._questions = Questions(skips, link.chance)
         self._jobs, self._off = jobs, frozenset(off)
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
@@ -191,7 +192,7 @@ class CorePlayer:
     def _asks_in_vain(self, job: JobId) -> bool:
         """Return whether a ready job need not ask; it yields."""
         row = self._row[job]
-        if not self._questions or not self._questions.in_vain((self._name, row)):
+        if row not in self._questions.others or not self._questions.in_vain(row):
             return False
         self.yields.note(row, self._now)
         return True
@@ -199,13 +200,10 @@ class CorePlayer:
     # Events in, changes out
 
     def chance(self, domain: Domain, job: int) -> int:  # noqa: ARG002
-        known, scheduler = self._core.jobs.get(self._jobs[job].name), self.scheduler
+        known, rows = self._core.jobs.get(self._jobs[job].name), cast(OpenCluster, self.scheduler).rows
         if known is None:
             return NO_ROOM
-        if known.id not in scheduler:
-            return HAS_NODES
-        assert isinstance(scheduler, OpenCluster)
-        return self._chance(scheduler.rows.tables, 0, scheduler.rows.row[known.id])
+        return self._chance(rows.tables, 0, rows.row[known.id]) if known.id in rows.row else HAS_NODES
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
         """Answer a peer's call, as a service does."""

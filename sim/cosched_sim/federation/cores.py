@@ -9,12 +9,13 @@ from cosched.core.protocol import Domain, Named
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.link import Link
-from cosched_sim.questions import Questions, skippable
+from cosched_sim.questions import skippable
 from cosched_sim.replay_manager.trace import trace_jobs
 from cosched_sim.telling import Story
 from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.pairing import Pairing
 
+Others = Sequence[tuple[Domain, int]]  # jobs by their domains, and their rows there
 Player = TypeVar("Player", bound=CorePlayer)
 
 
@@ -29,15 +30,16 @@ def core_players(
 ) -> list[Player]:
     """Return the players of the domains that are `played` so, in the order of all; mates are named in one pass."""
     script = script or WhatIf()
-    may_skip = story is None and script.is_empty
-    questions = Questions(skippable(setups, pairing) if may_skip else {}, link.chance)
+    skips: list[dict[int, Others]] = [{} for _ in setups]
+    for (domain, job), others in skippable(setups, pairing) if story is None and script.is_empty else ():
+        skips[domain][job] = [(setups[of].name, other) for of, other in others]
     named = pairing.named_by_domain([each.name for each in setups])
     off = {each.name for each in setups if not each.coscheduling.enabled}
 
-    def playing(setup: DomainSetup, named: Mapping[int, Named]) -> Player:
+    def playing(setup: DomainSetup, named: Mapping[int, Named], skips: Mapping[int, Others]) -> Player:
         work, kind = setup.workload, setup.kind
         jobs = trace_jobs(work, named, columns=kind.each(setup.jobs, len(work)))
         scheduler, own = kind.open(setup.cluster), script.of([setup.name])
-        return player(setup.name, setup.coscheduling, scheduler, jobs, link, story, own, off, questions)
+        return player(setup.name, setup.coscheduling, scheduler, jobs, link, story, own, off, skips)
 
-    return [playing(setup, own) for setup, own in zip(setups, named, strict=True) if setup.name in played]
+    return [playing(*each) for each in zip(setups, named, skips, strict=True) if each[0].name in played]

@@ -120,8 +120,9 @@ class Gathering:
 
     def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """How the mate stands, or the member there."""
+        assert job.group is not None
         assert isinstance(event.answer, MateStatus)
-        return self._told(job, membership(job), event.peer, event.answer, now)
+        return self._told(job, job.group, event.peer, event.answer, now)
 
     def _told(
         self, job: PairedJob, group: Membership, peer: Domain, what: MateStatus | MateJobId | Failure, now: int
