@@ -63,9 +63,6 @@ class Listed:
     until: float
 
 
-# The certificate authority
-
-
 @dataclass(frozen=True, slots=True)
 class Authority:
     """A certificate authority; `site` is the trust domain of the URIs in its certificates."""
@@ -122,9 +119,6 @@ def _is_authority(certificate: x509.Certificate) -> bool:
         return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     except x509.ExtensionNotFound:
         return False
-
-
-# What it issues
 
 
 def issue(

@@ -13,7 +13,6 @@ from cosched_adapters.permissions import Account
 
 _PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "User", "ExecMainStatus", "ExecStart")
 _PATIENCE = 10.0  # seconds
-_ENABLED = ("enabled", "enabled-runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def unit_of(source: str) -> Unit | None:
     told = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if told.get("LoadState") != "loaded" or os.path.abspath(source) not in told.get("ExecStart", "").split():
         return None
-    enabled, user = told.get("UnitFileState") in _ENABLED, told.get("User") or "root"
+    enabled, user = told.get("UnitFileState") in ("enabled", "enabled-runtime"), told.get("User") or "root"
     return Unit(name, told.get("ActiveState", ""), enabled, user, told.get("ExecMainStatus", ""))
 
 
