@@ -321,23 +321,14 @@ def test_a_plaintext_peer_needs_no_identity(read: Read) -> None:
     assert read(PLAIN + PEER.replace("identity", "#")).peers[0].identity is None
 
 
-@pytest.mark.parametrize(
-    ("address", "host", "loopback"),
-    [
-        ("127.0.0.1:1", "127.0.0.1", True),
-        ("127.255.0.9:1", "127.255.0.9", True),
-        ("[::1]:1", "::1", True),
-        ("localhost:1", "localhost", True),
-        ("[::]:1", "::", False),
-        ("0.0.0.0:1", "0.0.0.0", False),
-        ("localhost.example.org:1", "localhost.example.org", False),
-        ("127.example.org:1", "127.example.org", False),
-        ("cosched_a:1", "cosched_a", False),
-    ],
-)
-def test_addresses(address: str, host: str, loopback: bool) -> None:
-    assert parse_address(address) == (host, 1)
-    assert is_loopback(address) is loopback
+LOOPBACK = ["127.0.0.1", "127.255.0.9", "[::1]", "localhost"]
+ELSEWHERE = ["[::]", "0.0.0.0", "localhost.example.org", "127.example.org", "cosched_a"]
+
+
+@pytest.mark.parametrize("host", [*LOOPBACK, *ELSEWHERE])
+def test_addresses(host: str) -> None:
+    assert parse_address(f"{host}:1") == (host.strip("[]"), 1)
+    assert is_loopback(f"{host}:1") is (host in LOOPBACK)
 
 
 def test_a_manager_that_schedules_by_itself_takes_no_policy(read: Read, refusal: Refusal) -> None:
