@@ -75,7 +75,8 @@ def hanging(frame: FrameType | None, kind: SchedulerKind, seconds: int) -> Fault
     """Return that a scheduler of this kind does not return to this frame's thread; None: something else does not."""
     frames = [known for known, _ in traceback.walk_stack(frame)][::-1]
     call = call_in(frames)
-    if call is None and any(_is_iterating(known) for known in frames):
+    iterating = (known for known in frames if known.f_code.co_name == "schedule")
+    if call is None and any(isinstance(known.f_locals.get("self"), PolicyDomain) for known in iterating):
         call = Call("next, which tells jobs without end", None)
     return None if call is None else Fault(_who(kind), f"has not returned for {seconds} s from {call.name}", call.job)
 
@@ -114,10 +115,6 @@ def _kind_in(frames: Iterable[FrameType]) -> SchedulerKind | None:
             if found is kind or type(found).__module__ == type(kind).__module__:
                 return kind
     return None
-
-
-def _is_iterating(frame: FrameType) -> bool:
-    return frame.f_code.co_name == "schedule" and isinstance(frame.f_locals.get("self"), PolicyDomain)
 
 
 def _jobs(frames: Iterable[FrameType]) -> Iterator[JobId]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.starts.gathering import Gathering
@@ -47,8 +47,7 @@ class Links:
 
     def _in_place_of(self, before: PairedJob, now: int) -> list[Effect]:
         """Those that waited for a job that has ended are told that another is there. One that had started is past."""
-        group = before.group
-        assert group is not None
+        group = membership(before)
         return [] if before.runs or group.has_begun else self.telling.tell_news(before, group.jobs, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:

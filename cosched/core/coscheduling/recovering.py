@@ -55,11 +55,9 @@ class Recovering:
             until = max(lost.until for lost in job.group.lost.values())
             effects.append(SetTimer(job.id, Timer.SUCCESSOR, max(now, until)))
         effects += self.following.recover(job, now)
-        return effects + self._ask_after_hint(job, now) if job.hinted else effects
-
-    def _ask_after_hint(self, job: PairedJob, now: int) -> list[Effect]:
-        """The scheduler does not know the job yet: it hears of one that is ready, not of one that asks again."""
-        return [effect for effect in self.hearing.ask(job, now) if type(effect) is not AskAgain]
+        # The scheduler does not know the job yet: it hears of one that is ready, not of one that asks again.
+        asked = self.hearing.ask(job, now) if job.hinted else []
+        return [*effects, *(effect for effect in asked if type(effect) is not AskAgain)]
 
     def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:
         """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""

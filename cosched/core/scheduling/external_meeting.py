@@ -6,7 +6,6 @@ its slot is known here to be booked, or before it is claimed: that offer is kept
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple, Protocol
@@ -139,14 +138,12 @@ class ExternalMeeting:
 
     def may_start_before_turn(self, job: JobId, now: int) -> bool:
         """Return whether a wanted job may start before its turn, by its owner's share."""
-        owner = self._scheduler.jobs[job].owner
-        under_way = sum(other.owner == owner for other in self._before_turn())
+        jobs = self._scheduler.jobs
+        owner = jobs[job].owner
+        # Those that have nodes before their turn, and no answer yet.
+        waiting = [other for other in jobs.values() if "pushed" in other.kept and other.state is not JobState.RUNNING]
+        under_way = sum(other.owner == owner for other in waiting)
         return self.settings.mate_budget > 0 and self._scheduler.starts.may_start_before_turn(owner, now, under_way)
-
-    def _before_turn(self) -> Iterator[ClusterJob]:
-        """Return the jobs that have nodes before their turn, and no answer yet."""
-        jobs = self._scheduler.jobs.values()
-        return (job for job in jobs if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
         """Note that a wanted job was offered. `seconds`: by how many it pushes the first job; None: it is its turn."""

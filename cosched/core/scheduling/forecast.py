@@ -40,11 +40,6 @@ class Playable(OpenScheduler, Protocol):
         """Forget all but the first jobs of the queue, as `in_order` has put them; of a `copy` only."""
 
 
-def foresee(cluster: Playable, now: int) -> Iterator[Foreseen]:
-    """See `Forecast.starts`."""
-    return Forecast(cluster, now).starts()
-
-
 def foresee_with(cluster: Playable, job: ClusterJob, now: int) -> Forecast:
     """Return the forecast of what comes if this job is submitted now; the cluster stays as it is."""
     trial = cluster.copy()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cosched.core.effects import Book, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee, foresee_with
+from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee_with
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
@@ -68,7 +68,7 @@ def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]
             cluster.start(ready.job, now)
             heapq.heappush(ends, (now + int(work.requested[int(ready.job)]), int(ready.job)))
     queued = {job for job in list(cluster.rows.row) if cluster.job(job).state is JobState.QUEUED}
-    return starts_of(foresee(cluster, last)), {job: truth[int(job)] for job in queued}
+    return starts_of(Forecast(cluster, last).starts()), {job: truth[int(job)] for job in queued}
 
 
 def machine_of(cluster: OpenCluster):
@@ -96,7 +96,7 @@ def test_it_changes_nothing(jobs, policy):
     cluster.enter(now)
     ready = cluster.next(now)
     before = [cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free, cluster.awaited
-    starts = list(foresee(cluster, now))
+    starts = list(Forecast(cluster, now).starts())
     assert {each.job for each in starts} == set(cluster.rows.row)
     assert starts[0] == Foreseen(ready.job, now)
     assert ([cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free, cluster.awaited) == before
@@ -119,7 +119,7 @@ def test_a_job_that_is_not_submitted_would_start_as_if_it_were(pool, jobs, polic
     would = starts_of(foresee_with(cluster, more, now).starts())
     assert ([cluster.job(job) for job in cluster.rows.row], cluster.used(), cluster.free) == before
     cluster.submit(more)
-    assert starts_of(foresee(cluster, now)) == would
+    assert starts_of(Forecast(cluster, now).starts()) == would
 
 
 def test_a_job_that_is_not_submitted_fits_into_the_plan():
@@ -142,10 +142,10 @@ def test_a_hold_ends_in_time_or_never():
     cluster.enter(0)
     assert cluster.next(0).job == "1"
     cluster.hold("1", 0, 100)
-    assert starts_of(foresee(cluster, 0)) == {"1": 0, "2": 100}
+    assert starts_of(Forecast(cluster, 0).starts()) == {"1": 0, "2": 100}
     cluster.ask_again("1")
     cluster.hold("1", 0, 1 << 62)
-    assert starts_of(foresee(cluster, 0)) == {"1": 0}
+    assert starts_of(Forecast(cluster, 0).starts()) == {"1": 0}
 
 
 def test_a_slot_is_kept():
@@ -155,7 +155,7 @@ def test_a_slot_is_kept():
     cluster.reschedule()
     at = cluster.meeting.quote(Quote("2", 50), 0).at
     assert cluster.meeting.book(Book("2", at, 1), 0).allocation is not None
-    assert starts_of(foresee(cluster, 0)) == {"1": 0, "2": 50}
+    assert starts_of(Forecast(cluster, 0).starts()) == {"1": 0, "2": 50}
 
 
 def test_the_order_of_the_queue():

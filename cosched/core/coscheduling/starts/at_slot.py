@@ -42,10 +42,6 @@ class AtSlot:
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
         return self.start_all(job, now)
 
-    def not_started(self, job: PairedJob, now: int) -> list[Effect]:
-        """Not all could start."""
-        return [*self.allocations.give_back(job), *self.wait_for_nodes(job, now)]
-
     def wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
         if job.slot is not None and now < job.slot + self.ledger.settings.long_pause:

@@ -102,7 +102,8 @@ class Proposing:
         """Not all can start now: the job holds or yields; it may pause then."""
         proposal = membership(job).proposal
         if proposal is not None and proposal.slot:
-            return [*self.drop(job, now, refuser), *self.agreeing.at_slot.not_started(job, now)]
+            given_back = [*self.drop(job, now, refuser), *self.allocations.give_back(job)]
+            return [*given_back, *self.agreeing.at_slot.wait_for_nodes(job, now)]
         may_hold = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
         dropped = self.drop(job, now, refuser, job.held_until if may_hold else 0)
         fate = self.allocations.hold if may_hold else self.allocations.pass_over

@@ -86,9 +86,7 @@ class OpenCluster(SchedulerBase):
         if self.meeting.turn is not None:
             return self.meeting.turn
         row: int = self.rows.offered(0)
-        if row == NONE or not self.rows.is_open(0):
-            return None
-        return self.rows.job[row]
+        return self.rows.job[row] if row != NONE and self.rows.is_open(0) else None
 
     @property
     def changed(self) -> bool:

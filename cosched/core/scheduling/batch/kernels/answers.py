@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.easy import use_extra
-from cosched.core.scheduling.batch.kernels.iteration import begin_run, would_start
+from cosched.core.scheduling.batch.kernels.iteration import begin_run, make_ready, would_start
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
-from cosched.core.scheduling.primitives.occupancy import expect, occupy, place, vacate
+from cosched.core.scheduling.primitives.occupancy import expect, place, vacate
 from cosched.core.scheduling.primitives.ordering import drop_left, enqueue, strike, strike_row
 from cosched.core.scheduling.primitives.profile import take
 from cosched.core.scheduling.primitives.tables import NEVER, Tables
 
-PENDING, QUEUED, READY, HOLDING = map(int, (JobState.PENDING, JobState.QUEUED, JobState.READY, JobState.HOLDING))
+PENDING, QUEUED, HOLDING = map(int, (JobState.PENDING, JobState.QUEUED, JobState.HOLDING))
 NO_ROOM, ROOM, HOLDS, HAS_NODES = range(4)  # chances of a job
 
 
@@ -64,14 +64,10 @@ def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> boo
 @kernel
 def try_ready(tab: Tables, d: int, row: int, now: int) -> bool:
     """Give `row` its nodes if an iteration run now would start it: it is ready."""
-    job = tab.jobs[row]
     block = would_start(tab, d, row, now)
     if block == NONE:
         return False
-    job.block = block
-    job.expected = now + job.requested
-    occupy(tab, d, job.nodes, block, job.expected)
-    job.state = READY
+    make_ready(tab, d, row, block, now)
     strike_row(tab, d, row)
     return True
 

@@ -200,13 +200,18 @@ def _take(tab: Tables, view: int, row: int, block: int, now: int) -> None:
 @kernel
 def _offer(tab: Tables, d: int, row: int, now: int) -> None:
     """A paired job is ready: its nodes are busy while its RunJob awaits the answer."""
-    dom = tab.domains[d]
+    make_ready(tab, d, row, tab.domains[d].offered_block, now)
+    tab.domains[d].offered = row
+
+
+@kernel
+def make_ready(tab: Tables, d: int, row: int, block: int, now: int) -> None:
+    """The job has its nodes, on this block, and is expected to run from now for its requested time."""
     job = tab.jobs[row]
-    job.block = dom.offered_block
+    job.block = block
     job.expected = now + job.requested
-    occupy(tab, d, job.nodes, job.block, job.expected)
+    occupy(tab, d, job.nodes, block, job.expected)
     job.state = READY
-    dom.offered = row
 
 
 @kernel

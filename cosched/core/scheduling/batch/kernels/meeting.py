@@ -9,7 +9,13 @@ Everything is placed in the profile, whatever the backfilling. Without wanted jo
 from __future__ import annotations
 
 from cosched.core.job import JobState, SlotMoves
-from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, next_fitting
+from cosched.core.scheduling.batch.kernels.iteration import (
+    begin_run,
+    copy_occupancy,
+    is_passed_over,
+    make_ready,
+    next_fitting,
+)
 from cosched.core.scheduling.batch.kernels.places import (
     ALL,
     FIRST,
@@ -309,10 +315,7 @@ def _offer(tab: Tables, d: int, row: int, now: int) -> None:
     enter_turn(tab, d, row, now)
     dom.hold_limit = latest_hold(short_from(tab, d, job.nodes, dom.offered_block, now), job.requested)
     leave_turn(tab, d, row)
-    job.block = dom.offered_block
-    job.expected = now + job.requested
-    occupy(tab, d, job.nodes, job.block, job.expected)
-    job.state = READY
+    make_ready(tab, d, row, dom.offered_block, now)
     tab.slots[row].been_ready = 1
     dom.offered = dom.turn = row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over
+from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, make_ready
 from cosched.core.scheduling.batch.kernels.meeting import begin_plan, meet, start_unpaired
 from cosched.core.scheduling.batch.kernels.places import (
     earliest,
@@ -16,7 +16,7 @@ from cosched.core.scheduling.batch.kernels.places import (
 )
 from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
-from cosched.core.scheduling.primitives.occupancy import expect, is_free, occupy, place
+from cosched.core.scheduling.primitives.occupancy import expect, is_free, place
 from cosched.core.scheduling.primitives.ordering import strike_row
 from cosched.core.scheduling.primitives.profile import short_from
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
@@ -148,16 +148,12 @@ def claim(tab: Tables, d: int, row: int, now: int) -> bool:
 @shared_kernel
 def _make_ready(tab: Tables, d: int, row: int, block: int, now: int) -> None:
     """A queued job is ready on these nodes; those of its slot are not planned for it meanwhile."""
-    job = tab.jobs[row]
     if tab.slots[row].slot != 0:
         _take_out_of_plan(tab, d, row)
-    job.block = block
-    job.expected = now + job.requested
-    occupy(tab, d, job.nodes, block, job.expected)
+    make_ready(tab, d, row, block, now)
     if tab.domains[d].open == 1:
         take_place(tab, d, row, block, now)
     strike_row(tab, d, row)
-    job.state = READY
 
 
 @shared_kernel
