@@ -11,16 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from cosched.core.protocol import Named
-from cosched_adapters.batch_system import (
-    Appeared,
-    BatchReport,
-    BatchSystem,
-    Known,
-    LoneJob,
-    Offered,
-    Relinked,
-    Withdrawn,
-)
+from cosched_adapters.batch_system import Appeared, BatchReport, BatchSystem, Known, LoneJob, Offered, Withdrawn
 from cosched_adapters.manager import End, Ended, Started, UnknownJobError
 
 SECOND = 1_000_000_000  # nanoseconds
@@ -253,11 +244,6 @@ class Memory(BatchSystem):
 
     async def part(self, job_id: str) -> None:
         self._of(job_id).named = None
-
-    def user_links(self, job_id: str, named: Named | None) -> None:
-        """A user names another mate."""
-        self._of(job_id).named = named
-        self._report(Relinked(job_id, named))
 
     def _of(self, job_id: str) -> Job:
         if job_id not in self._known:

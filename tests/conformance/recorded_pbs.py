@@ -252,7 +252,6 @@ class RecordedPrograms:
         self._server = server
 
     async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:
-        """See `Programs`."""
         code, printed = await self._server.command(argv)
         if code not in fine:
             raise failure(argv[0], code, printed)

@@ -1,7 +1,7 @@
 """A domain whose peer B has been there, or is away (coscheduling.md, Absence)."""
 
 from cosched.core.events import PeerThere
-from cosched.core.protocol import Failure, GetMateJobId, Status, TryStartMate
+from cosched.core.protocol import Failure, GetMateJobId
 from cosched.core.settings import Scheme
 
 from .driver import DomainA
@@ -19,13 +19,7 @@ def known(**settings: object) -> DomainA:
 
 def asking(kind: type, **settings: object) -> DomainA:
     """The same, and job j awaits the answer to a call of this kind."""
-    a = known(**settings)
-    if kind is GetMateJobId:
-        a.ready()
-    else:
-        a.run_job(Status.QUEUING if kind is TryStartMate else Status.HOLDING, generation=1)
-    assert type(a.awaited()) is kind
-    return a
+    return known(**settings).asks(kind)
 
 
 def waiting(scheme: Scheme = Scheme.HOLD, **settings: object) -> DomainA:

@@ -319,9 +319,7 @@ class Besieged:
         for id, job in self.core.jobs.items():
             if id in self.cluster:
                 known = self.cluster.job(id)
-                assert known.state is job.state, (
-                    f"job {id} is {job.state.name}, and {known.state.name} to the scheduler"
-                )
+                assert known.state is job.state, f"job {id}: {job.state.name}, to the scheduler {known.state.name}"
                 slot = known.kept.get("slot")
                 assert slot == job.slot, f"job {id} has the slots {job.slot} and {slot}"
         assert self.cluster.free >= 0

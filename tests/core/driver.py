@@ -155,6 +155,17 @@ class DomainA:
         self.reply(MateJobId(Found.MATE, "k" if job == "j" else f"k-{job}"), job)
         return self.reply(MateStatus(status, generation, started_at), job)
 
+    def asks(self, kind: type) -> "DomainA":
+        """RunJob(j) up to a call of this kind."""
+        if kind in (GetMateJobId, GetMateStatus):
+            self.ready()
+            if kind is GetMateStatus:
+                self.reply(MATE_IS_K)
+        else:
+            self.run_job(Status.QUEUING if kind is TryStartMate else Status.HOLDING, generation=1)
+        assert type(self.awaited()) is kind
+        return self
+
     def reply_that_its_mate_queues(self) -> list[Effect]:
         """B answers the first two questions of job j."""
         self.reply(MATE_IS_K)

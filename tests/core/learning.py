@@ -15,6 +15,5 @@ class Learning(PlainScheduler):
         self.run_times = RunTimes()
 
     def learn(self, job: JobId, seconds: int) -> None:
-        """See OpenScheduler."""
         owner = self.jobs[job].asked.owner
         self.run_times.learn(Origin(f"of {owner}", "machine", owner, "low"), seconds)

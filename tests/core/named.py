@@ -28,7 +28,6 @@ class Named(PlainScheduler):
         self.names = [f"slot{number}" for number in range(nodes)]  # as the local manager calls them
 
     def check(self, job: ClusterJob) -> None:
-        """See OpenScheduler."""
         if unknown := set(job.nodelist) - set(self.names):
             raise ValueError(f"there is no node {min(unknown)} here")
         if len(job.nodelist) > job.nodes:

@@ -32,18 +32,7 @@ CHOICES = [(OnUnreachable.START, Start), (OnUnreachable.HOLD, Hold), (OnUnreacha
 
 def asking(kind: type, **settings: object) -> DomainA:
     """Domain A, whose job j awaits the answer to a call of this kind."""
-    a = DomainA(**settings)
-    if kind is GetMateJobId:
-        a.ready()
-    elif kind is GetMateStatus:
-        a.ready()
-        a.reply(MATE_IS_K)
-    elif kind is TryStartMate:
-        a.run_job(Status.QUEUING)
-    else:
-        a.run_job(Status.HOLDING, generation=1)
-    assert type(a.awaited()) is kind
-    return a
+    return DomainA(**settings).asks(kind)
 
 
 # What calls carry
@@ -299,10 +288,8 @@ def test_so_is_that_of_a_job_which_has_started_alone_once_this_one_is_queued_aga
 def test_if_the_mate_has_started_by_that_call_it_hears_once_more_that_the_job_was_queued_again():
     """It may follow it: it has heard that when it did not run."""
     a, _ = given_up(TryStartMate, OnUnreachable.START)
-    told_first = next(
-        effect.request for effect in of(a.feed(Requeued("j")), Call) if type(effect.request) is TellMember
-    )
-    assert called(a.reply(MateStarted(YES))) == told_first._replace(number=told_first.number + 1)
+    [first] = [call.request for call in of(a.feed(Requeued("j")), Call) if type(call.request) is TellMember]
+    assert called(a.reply(MateStarted(YES))) == first._replace(number=first.number + 1)
 
 
 @pytest.mark.parametrize("kind", MUTATING)

@@ -64,7 +64,6 @@ class CrossingProposals(Messages):
             self.open.discard(name)
 
     def key(self) -> str:
-        """See Messages."""
         return f"{super().key()} {sorted(self.open)}"
 
 

@@ -37,6 +37,5 @@ def test_each_gives_way_at_times():
 
 
 def test_only_for_a_job_that_waits_for_a_try():
-    assert not any(
-        gives_way(*domain("a", call=GetMateStatus("1", "2"), tried="1"), wall) for wall in range(0, 6000, 60)
-    )
+    a = domain("a", call=GetMateStatus("1", "2"), tried="1")
+    assert not any(gives_way(*a, wall) for wall in range(0, 6000, 60))

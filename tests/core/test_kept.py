@@ -18,9 +18,8 @@ from cosched.core.protocol import named_group, named_mate
 from tests.core.kept_values import values
 
 NAMED = (named_group("run7", ("b", "c")), named_mate("b", "run7"), named_mate("b"))
-GROUPS = st.sampled_from(NAMED).flatmap(
-    lambda named: values(Membership, **_beside(named))
-)  # what is beside is not kept by this
+# What is beside is not kept by this.
+GROUPS = st.sampled_from(NAMED).flatmap(lambda named: values(Membership, **_beside(named)))
 
 
 def _beside(named):

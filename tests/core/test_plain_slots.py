@@ -6,16 +6,11 @@ import pytest
 
 from cosched.core.effects import Book, Quote
 from cosched.core.job import SlotMoves
-from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.scheduler import ClusterJob, planning
 from cosched.core.scheduling.slots import Slots
 
 SLOT = 50
-
-
-class WithSlots(PlainScheduler):
-    capabilities = Capabilities(slots=True)
 
 
 class Counted(Slots):
@@ -26,7 +21,7 @@ class Counted(Slots):
 @pytest.fixture
 def scheduler() -> PlainScheduler:
     """8 nodes, all free; job 1 has 6 of them from 50 to 150 s, and its slot stays."""
-    made = WithSlots(8, slots=True)
+    made = PlainScheduler(8, slots=True)
     made.submit(ClusterJob("1", 6, 100, 0, paired=True))
     assert made.meeting.book(Book("1", SLOT, 1), 0).allocation is not None
     made.meeting.move_slot("1", SlotMoves.NEVER)

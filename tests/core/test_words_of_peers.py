@@ -71,6 +71,8 @@ def test_nor_does_it_whatever_becomes_of_the_members_that_jobs_follow(seeds):
 
 # A job leaves its group, or its pair, while a peer waits for what our scheduler can do for it
 
+OF_MATE = GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0)
+
 
 def asked_for(*requests: Request, named: Named) -> tuple[Coscheduler, list[Effect]]:
     """Domain A with job j, which names these; B makes the requests."""
@@ -109,9 +111,7 @@ def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
 
 
 def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
-    core, effects = asked_for(
-        GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=named_mate("B", "p")
-    )
+    core, effects = asked_for(*OF_MATE, named=named_mate("B", "p"))
     assert [type(effect) for effect in effects][-1] is Try
     core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert any(type(effect) is Answer for effect in core.handle(Tried("j", Allocation(4)), 0))
@@ -120,9 +120,7 @@ def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
 
 def test_a_job_that_has_got_its_nodes_otherwise_during_a_try_starts():
     """ "A domain that is asked to start such a job starts it at once and says so." """
-    core, _ = asked_for(
-        GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=named_mate("B", "p")
-    )
+    core, _ = asked_for(*OF_MATE, named=named_mate("B", "p"))
     core.handle(Ready("j", Allocation(4), FOREVER), 0)
     effects = core.handle(Tried("j", None), 0)
     assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]

@@ -246,9 +246,7 @@ class LocalDomain:
         assert held == self.core.ledger.held_nodes <= self.core.ledger.cap, "held nodes"
         for job in jobs:
             paired = self.core.jobs[job.name]
-            assert paired.state is job.state, (
-                f"{job.name} is {paired.state.name}, and {job.state.name} by its scheduler"
-            )
+            assert paired.state is job.state, f"{job.name}: {paired.state.name}, by its scheduler {job.state.name}"
             assert paired.slot == job.slot, f"{job.name} has the slots {paired.slot} and {job.slot}"
 
     # Death and life

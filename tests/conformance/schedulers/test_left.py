@@ -43,7 +43,6 @@ def test_nothing_is_left_of_many_jobs_that_were_cancelled(name):
         scheduler.next(1)
         scheduler.take_changed()
         gc.collect()
-        known.append(
-            Counter(type(each) for each in gc.get_objects() if str(type(each).__module__).startswith("cosched"))
-        )
+        kinds = map(type, gc.get_objects())
+        known.append(Counter(kind for kind in kinds if str(kind.__module__).startswith("cosched")))
     assert known[1] == known[2] == known[3]

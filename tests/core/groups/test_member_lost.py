@@ -31,9 +31,8 @@ class Trio(Messages):
 
     def __init__(self, choice: OnMemberLost, *, or_alone: bool = False) -> None:
         settings = CoschedulingSettings(on_member_lost=choice)
-        super().__init__(
-            {name: Coscheduler(name, 10, settings, story=False) for name in "abc"}, dict.fromkeys("abc", "j")
-        )
+        cores = {name: Coscheduler(name, 10, settings, story=False) for name in "abc"}
+        super().__init__(cores, dict.fromkeys("abc", "j"))
         self.answers: list[MateJobId] = []
         self.or_alone = or_alone
         self.cancels: list[str] = []

@@ -32,7 +32,6 @@ class History:
         self.log: list[object] = []
 
     def run(self) -> list[object]:
-        """What has happened, instant by instant."""
         ends: dict[int, int] = {}
         claimed: dict[int, int] = {}  # since when
         while self.now < 150:
@@ -58,11 +57,9 @@ class History:
         return self.log
 
     def note(self, *what: object) -> None:
-        """Something has happened."""
         self.log.append((self.now, *what))
 
     def claim(self, row: int, claimed: dict[int, int]) -> None:
-        """A slot has come, now or before."""
         done = self.domain.claim(row, self.now)
         self.note("claims", row, done)
         if done:

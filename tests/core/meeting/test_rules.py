@@ -38,7 +38,6 @@ class Scene:
         return self
 
     def iterate(self) -> None:
-        """Iterate now."""
         self.domain.iterate(self.now, self.turn)
         for row, (start, _) in self.domain.running().items():
             self.start_of[row] = start
