@@ -38,33 +38,11 @@ CORE = DomainA().core
 TABLE = CORE.table
 QUESTION = GetMateStatus("k", "j")
 KINDS = (
-    Ready,
-    Answered,
-    CallFailed,
-    events.RetryDue,
-    events.TellDue,
-    Tried,
-    events.TriedReady,
-    events.LeaseOver,
-    events.CheckDue,
-    events.SuccessorDue,
-    events.ReleaseDue,
-    events.NodesLost,
-    events.PatienceOver,
-    events.MateHeardOf,
-    events.StartedUnasked,
-    events.Requeued,
-    events.RunsOn,
-    Finished,
-    events.Linked,
-    events.Unlinked,
-    events.MayBeEarlier,
-    events.Quoted,
-    events.Booked,
-    events.Claimed,
-    events.SlotDue,
-    events.SlotLapsed,
-)
+    Ready, Answered, CallFailed, events.RetryDue, events.TellDue, Tried, events.TriedReady, events.LeaseOver,
+    events.CheckDue, events.SuccessorDue, events.ReleaseDue, events.NodesLost, events.PatienceOver, events.MateHeardOf,
+    events.StartedUnasked, events.Requeued, events.RunsOn, Finished, events.Linked, events.Unlinked,
+    events.MayBeEarlier, events.Quoted, events.Booked, events.Claimed, events.SlotDue, events.SlotLapsed,
+)  # fmt: skip
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 
 

@@ -7,16 +7,9 @@ import pytest
 from tests.model.tlc import NEVER, STANDSTILL, expect
 
 RULES = (
-    "ReleaseTimer",
-    "Jitter",
-    "LooksAgain",
-    "WantedAnyway",
-    "WantedReleased",
-    "GivesWay",
-    "Rank",
-    "KeepAndAsk",
+    "ReleaseTimer", "Jitter", "LooksAgain", "WantedAnyway", "WantedReleased", "GivesWay", "Rank", "KeepAndAsk",
     "Pauses",
-)
+)  # fmt: skip
 ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfGroup")
 HOLD = ("hold", "hold", "hold")
 

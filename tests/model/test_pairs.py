@@ -7,18 +7,9 @@ import pytest
 from tests.model.tlc import NEVER, STANDSTILL, check, expect
 
 RULES = (
-    "ReleaseTimer",
-    "WantedFirst",
-    "Jitter",
-    "LooksAgain",
-    "Generations",
-    "FirstAnswer",
-    "PersistFirst",
-    "Voids",
-    "VoidsAtRequeue",
-    "News",
-    "Check",
-)
+    "ReleaseTimer", "WantedFirst", "Jitter", "LooksAgain", "Generations", "FirstAnswer", "PersistFirst", "Voids",
+    "VoidsAtRequeue", "News", "Check",
+)  # fmt: skip
 ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfPair")
 HALF = "NoHalfPair"
 TWICE = "NobodyStartsTwice"

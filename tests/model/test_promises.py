@@ -7,17 +7,9 @@ import pytest
 from tests.model.tlc import NEVER, expect
 
 RULES = (
-    "BookingsStay",
-    "DropNamed",
-    "LateRefused",
-    "RecordNumber",
-    "RecordBooking",
-    "RecordDecision",
-    "MoveNamed",
-    "AllAsked",
-    "BookedKeeps",
-    "Lapses",
-)
+    "BookingsStay", "DropNamed", "LateRefused", "RecordNumber", "RecordBooking", "RecordDecision", "MoveNamed",
+    "AllAsked", "BookedKeeps", "Lapses",
+)  # fmt: skip
 HALF = "NoHalfGroup"
 LATER = "NeverLater"
 ALWAYS = ("NobodyStartsTwice", HALF, LATER, "OneSlot")

@@ -28,12 +28,9 @@ PAIRS, BESIDE_PAIRS = 8, 6  # jobs of a domain that are in pairs, and others
 GROUPS, BESIDE_GROUPS = 6, 5
 UNTIL = 60_000  # seconds; more than any history needs
 TOGETHER = (
-    "asked by ",
-    "its holding mate started",
-    "its mate could start",
-    "at its slot",
+    "asked by ", "its holding mate started", "its mate could start", "at its slot",
     "all members of its group are booked",
-)
+)  # fmt: skip
 PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_grace": 10**6}
 FAULTS = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
 POWER_FAILURES = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, outage=30, power=0.7, sync=3)
