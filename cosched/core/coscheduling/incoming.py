@@ -104,12 +104,10 @@ class Incoming:
         if found is None:  # a job that is named by its id may become a member
             is_member = isinstance(request, GetMember) and request.member is not None
             return None if is_member else self.names.answer(peer, request)
-        if not self.names.knows_bond(found, peer, request):
-            return None
         knows = found.group is not None and found.group.jobs.get(peer) == request.caller
-        if knows or found.state not in WAITING:  # else the caller may become its mate, or member
-            return self.names.answer(peer, request)
-        return None
+        if not self.names.knows_bond(found, peer, request) or (found.state in WAITING and not knows):
+            return None  # the caller may become its mate, or member
+        return self.names.answer(peer, request)
 
     def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember, now: int) -> list[Effect]:
         """Return which job here starts with the caller: it knows the caller from now on."""

@@ -61,11 +61,9 @@ class Reserving:
         if not gives or group.has_begun or job.ending is not None or self._is_void(job, peer, request):
             return Vote.NO
         agreement = group.agreement
-        if agreement is not None and (self.ledger.domain < peer or agreement.planning):
-            return Vote.BUSY
-        if group.promise is not None or (job.state is READY and agreement is None):
-            return Vote.BUSY
-        if self.asked.get(job.id, (peer,))[0] != peer:
+        proposes = agreement is not None and (self.ledger.domain < peer or agreement.planning)
+        may_start = group.promise is not None or (job.state is READY and agreement is None)
+        if proposes or may_start or self.asked.get(job.id, (peer,))[0] != peer:
             return Vote.BUSY
         return None if job.state in (QUEUED, READY) else Vote.NO
 
