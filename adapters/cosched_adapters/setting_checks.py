@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,11 @@ from cosched.words.file_errors import why_not_run
 from cosched_adapters.manager import SettingError
 
 _LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
-COMMON_NUMBERS = {  # key: default, least, most; seconds
-    "backoff": (30.0, 1.0, 86400.0),
-    "try_patience": (2.5, 0.1, 60.0),
-    "poll_interval": (30.0, 1.0, 3600.0),
-    "command_timeout": (15.0, 0.5, 60.0),  # a look at 10,000 jobs takes some 3 s, more while jobs are submitted
-}
+
+
+def number(default: float, least: float, most: float) -> Any:
+    """Return the field of a number, in seconds, with its bounds."""
+    return field(default=default, metadata={"bounds": (least, most)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,33 +25,34 @@ class QueueSettings:
 
     hook_socket: Path  # where its hooks find the service, absolute
     bin: Path | None = None  # the folder of its commands; None: those in PATH
-    backoff: float = 30.0  # how long a job that has yielded is not offered again
-    try_patience: float = 2.5  # how long it may take to offer a job that a peer wants to start
-    poll_interval: float = 30.0  # between two looks at the queue if nothing happens
-    command_timeout: float = 15.0  # how long one of its commands may take
+    backoff: float = number(30.0, 1.0, 86400.0)  # how long a job that has yielded is not offered again
+    try_patience: float = number(2.5, 0.1, 60.0)  # how long it may take to offer a job that a peer wants to start
+    poll_interval: float = number(30.0, 1.0, 3600.0)  # between two looks at the queue if nothing happens
+    # How long one of its commands may take: a look at 10,000 jobs takes some 3 s, more while jobs are submitted.
+    command_timeout: float = number(15.0, 0.5, 60.0)
 
 
 def common(
     directory: Path,
     settings: Mapping[str, object],
     system: tuple[str, str],
-    numbers: Mapping[str, tuple[float, float, float]] = COMMON_NUMBERS,
+    kind: type[QueueSettings] = QueueSettings,
     others: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the `QueueSettings` and all `numbers`, by name. Relative paths are in `directory`.
+    """Return the paths, and the numbers of this kind that are given, by name. Relative paths are in `directory`.
 
     `system`: its name, and a command that `bin` must have. SettingError, also for a key that is neither one of
     these nor in `others`.
     """
-    known = sorted(["bin", "hook_socket", *numbers, *others])
+    bounds = {of.name: of.metadata["bounds"] for of in fields(kind) if of.metadata}
+    known = sorted(["bin", "hook_socket", *bounds, *others])
     for key in sorted(settings.keys() - set(known)):
         raise SettingError(str(key), f"is not a setting of the {system[0]} manager ({', '.join(known)})")
     paths = {"hook_socket": _hook_socket(directory, settings), "bin": _folder_of_commands(directory, settings, *system)}
-    return {**paths, **{key: _number(key, settings.get(key, of[0]), of) for key, of in numbers.items()}}
+    return {**paths, **{key: _number(key, settings[key], *of) for key, of in bounds.items() if key in settings}}
 
 
-def _number(key: str, value: object, limits: tuple[float, float, float]) -> float:
-    _, least, most = limits
+def _number(key: str, value: object, least: float, most: float) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
         raise SettingError(key, f"must be seconds from {least:g} to {most:g}")
     return float(value)

@@ -18,6 +18,6 @@ class GridEngineSettings(QueueSettings):
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> GridEngineSettings:
     """Read the settings. Relative paths, and those that are not named, are in `directory`. SettingError."""
-    shared = common(directory, settings, ("Grid Engine", "qstat"), others=["records"])
+    shared = common(directory, settings, ("Grid Engine", "qstat"), GridEngineSettings, ["records"])
     records = path_of("records", directory, settings.get("records", "gridengine-jobs"))
     return GridEngineSettings(records=records, **shared)

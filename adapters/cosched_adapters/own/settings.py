@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cosched_adapters.manager import SettingError
-from cosched_adapters.setting_checks import QueueSettings, path_of
+from cosched_adapters.setting_checks import QueueSettings, number, path_of
 
-GATE_NUMBERS = {  # key: default, least, most; seconds, but for the port
-    "gate_patience": (120.0, 5.0, 86400.0),
-    "gate_port": (0.0, 0.0, 65535.0),
-}
 GATE_KEYS = ("gates", "without_service")
 
 
@@ -22,10 +18,11 @@ class GateSettings(QueueSettings):
     """The settings of services with gates; times are in seconds."""
 
     gates: Path | None = None  # of a user's own service: where the gates of its jobs find it; None: hooks do
-    gate_patience: float = 120.0  # how long such a gate waits for a service
+    gate_patience: float = number(120.0, 5.0, 86400.0)  # how long such a gate waits for a service
     without_service: str = "start"  # what it does then: start its job alone, or requeue it
     hold_time: float = 0.0  # by how much the time limits of jobs with gates are raised until they start
-    gate_port: float = 0.0  # at which gates reach the service if their nodes do not share its folder; 0: none
+    # At which gates reach the service if their nodes do not share its folder; 0: none.
+    gate_port: float = number(0.0, 0.0, 65535.0)
 
 
 def read_gates(directory: Path, settings: Mapping[str, object], choices: Collection[str]) -> dict[str, Any]:

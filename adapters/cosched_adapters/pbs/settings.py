@@ -6,15 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosched_adapters.own.settings import GATE_KEYS, GATE_NUMBERS, GateSettings, read_gates
-from cosched_adapters.setting_checks import COMMON_NUMBERS, common
+from cosched_adapters.own.settings import GATE_KEYS, GateSettings, read_gates
+from cosched_adapters.setting_checks import common, number
 
-_NUMBERS = {  # key: default, least, most; seconds
-    **COMMON_NUMBERS,
-    **GATE_NUMBERS,
-    "guard": (0.3, 0.0, 10.0),
-    "start_lead": (0.08, 0.0, 5.0),
-}
 _CHOICES = ("start",)  # only operators queue a running job again
 
 
@@ -22,13 +16,14 @@ _CHOICES = ("start",)  # only operators queue a running job again
 class PbsSettings(GateSettings):
     """The settings of the PBS manager; times are in seconds."""
 
-    guard: float = 0.3  # how long the hook alone keeps others from the nodes of an offered job; then they are offline
-    start_lead: float = 0.08  # how long before an agreed instant qrun is called, at most
+    # How long the hook alone keeps others from the nodes of an offered job; then they are offline.
+    guard: float = number(0.3, 0.0, 10.0)
+    start_lead: float = number(0.08, 0.0, 5.0)  # how long before an agreed instant qrun is called, at most
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> PbsSettings:
     """Read the settings. Relative paths, and the socket if it is not named, are in `directory`. SettingError."""
     return PbsSettings(
-        **common(directory, settings, ("PBS", "qstat"), _NUMBERS, GATE_KEYS),
+        **common(directory, settings, ("PBS", "qstat"), PbsSettings, GATE_KEYS),
         **read_gates(directory, settings, _CHOICES),
     )

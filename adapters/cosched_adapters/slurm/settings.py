@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cosched_adapters.manager import SettingError
-from cosched_adapters.own.settings import GATE_KEYS, GATE_NUMBERS, GateSettings, read_gates
-from cosched_adapters.setting_checks import COMMON_NUMBERS, common, path_of
+from cosched_adapters.own.settings import GATE_KEYS, GateSettings, read_gates
+from cosched_adapters.setting_checks import common, number, path_of
 
-_NUMBERS = {  # key: default, least, most; seconds
-    **COMMON_NUMBERS,
-    **GATE_NUMBERS,
-    "gate_lead": (0.0, 0.0, 10.0),
-    "tell_interval": (0.0, 0.0, 3600.0),
-    "hold_time": (0.0, 0.0, 86400.0),
-}
 _OTHERS = (*GATE_KEYS, "conf", "gate_folder", "waiting_folder")
 _CHOICES = ("start", "requeue")
 
@@ -27,8 +20,11 @@ class SlurmSettings(GateSettings):
     """The settings of the Slurm manager; times are in seconds."""
 
     conf: Path | None = None  # slurm.conf; None: the default of Slurm's commands
-    gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job starts
-    tell_interval: float = 0.0  # between two times at which the AdminComment of jobs that wait says why; 0: never
+    hold_time: float = number(0.0, 0.0, 86400.0)
+    # With the task prolog's gate: how long before an agreed instant a job starts.
+    gate_lead: float = number(0.0, 0.0, 10.0)
+    # Between two times at which the AdminComment of jobs that wait says why; 0: never.
+    tell_interval: float = number(0.0, 0.0, 3600.0)
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
 
@@ -36,7 +32,7 @@ class SlurmSettings(GateSettings):
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
     """Read the settings. Relative paths, and the socket if it is not named, are in `directory`. SettingError."""
     return SlurmSettings(
-        **common(directory, settings, ("Slurm", "squeue"), _NUMBERS, _OTHERS),
+        **common(directory, settings, ("Slurm", "squeue"), SlurmSettings, _OTHERS),
         conf=_conf(directory, settings),
         gate_folder=_gate_folder(directory, settings),
         waiting_folder=_path("waiting_folder", directory, settings),
