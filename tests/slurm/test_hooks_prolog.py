@@ -78,7 +78,7 @@ def test_the_offer_says_what_slurm_says_of_the_job(hooks: Site, service: Service
     assert (offer.nodes, offer.nodelist, offer.restarts) == (4, "a[1-4]", 0)
     assert (offer.user, offer.uid, offer.comment, offer.name) == ("ann", 1000, "cosched:pair=p", "flow")
     assert (offer.batch, offer.array, offer.het) == (True, "20_3", "23+0")
-    assert service.call(service.server.offered) == {"23": offer}
+    assert service.server._offers == {"23": offer}
     assert service.start(23)
     assert hook.wait(END) == START
 
@@ -90,7 +90,7 @@ def test_a_hook_starts_its_job_or_gives_its_turn_up_as_it_is_told(hooks: Site, s
     assert service.start(1)
     assert service.give_back(2)
     assert (first.wait(END), second.wait(END)) == (START, YIELD)
-    assert service.call(service.server.offered) == {}
+    assert service.server._offers == {}
     assert not service.start(1)
     assert not service.give_back(2)
     service.wait_for("starting 1 0")

@@ -12,7 +12,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
@@ -158,10 +158,6 @@ class Gates(Generic[Offer]):
         if (said := self.said(job_id, turn)) is None:
             return began is None or time.time() - began < _UNGATED
         return said.word == "ready"
-
-    def offered(self) -> Mapping[str, Offer]:
-        """Return the jobs that wait for an answer."""
-        return dict(self._offers)
 
     def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:
         """Let a job start, at an instant if given, with these variables. False: no gate waits."""

@@ -155,12 +155,16 @@ def remove(comment: str) -> str:
 
 
 def _named(directive: str) -> Named:
+    """Return the mate or the group that a word names. CommentError."""
     key, _, value = directive.partition("=")
     if key == "pair" and is_pair_name(value):
         return named_mate("", value)
     if key == "group":
-        return _group(value)
-    if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
+        try:
+            return read_group(value)
+        except ValueError as error:
+            raise CommentError(f"the comment has no {_GROUP}: {error}") from None
+    if key == "mate" and (match := _MATE.fullmatch(value)) and len(match[2]) <= MAX_NAME and match[2].isprintable():
         return named_mate(match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
 
@@ -191,20 +195,8 @@ def _instant(text: str) -> int:
     return int(moment.astimezone().timestamp())
 
 
-def _group(value: str) -> Named:
-    """Return the group, or the pair, of this value. CommentError."""
-    try:
-        return read_group(value)
-    except ValueError as error:
-        raise CommentError(f"the comment has no {_GROUP}: {error}") from None
-
-
 def _bytes(text: str) -> int:
     try:
         return len(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         raise CommentError("the comment is not valid text, so it cannot be passed to a command") from None
-
-
-def _is_name(text: str) -> bool:
-    return 1 <= len(text) <= MAX_NAME and text.isprintable()

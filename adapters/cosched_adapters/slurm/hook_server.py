@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from cosched.sockets.accepting import user_of
@@ -67,10 +67,6 @@ class HookServer:
         for connection in self._connections:
             connection.close()  # its hook lives on
         await self._socket.close()
-
-    def offered(self) -> Mapping[str, Offer]:
-        """Return the offers whose hooks wait now, by job id."""
-        return dict(self._offers)
 
     def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:
         """Let the job start, at instant `at` if given (seconds since 1970, at most 10 s ahead). False: no hook waits.

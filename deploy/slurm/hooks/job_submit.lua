@@ -86,10 +86,10 @@ end
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
-    local or_alone, starts, in_group, adoptable, term = false, false, false, false, nil
+    local starts, in_group, adoptable, term = false, false, false, nil
     for word in comment:gmatch("%S+") do
         if word == OR_ALONE then
-            or_alone = true
+            term = term or word
         elseif word == ADOPTABLE then
             adoptable = true
         elseif is_term(word) then
@@ -123,9 +123,6 @@ local function mistake(comment)
     end
     if term and links == 0 then
         return term .. " has no effect without a mate: " .. FORM
-    end
-    if or_alone and links == 0 then
-        return OR_ALONE .. " has no effect without a mate: " .. FORM
     end
     return nil
 end

@@ -86,7 +86,7 @@ async def test_a_gate_that_is_killed_is_noticed_before_slurm_says_so(tmp_path):
         assert await world.state() == "CONFIGURING"
         job.kill()
         await until(lambda: world.withdrawn)
-        assert world.gates.offered() == {}
+        assert world.gates._offers == {}
         assert not world.gates.start("12")
 
 
@@ -163,7 +163,7 @@ async def test_gates_are_heard_again_after_their_folder_was_away(tmp_path, caplo
         (tmp_path / "gates").rename(tmp_path / "away")
         await until(lambda: "gates cannot be used: No such file or directory" in caplog.text)
         assert not world.gates.start("12")
-        assert len(world.gates.offered()) == 1
+        assert len(world.gates._offers) == 1
         (tmp_path / "away").rename(tmp_path / "gates")
         job.kill()
         await until(lambda: world.withdrawn)
