@@ -8,11 +8,7 @@ import json
 import os
 import stat
 
-SHORTAGES = (
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-)  # too few descriptors, too little memory: this passes, and the file may be good
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # this passes, and the file may be good
 MAX_BYTES = 8 << 20  # of a file
 
 
