@@ -78,10 +78,8 @@ class ReplayConfig(Settings):
     def _check_group_size(self, sizes: range) -> None:
         if self.pair_fraction is None:
             raise ValueError("group_size: needs pair_fraction, the share of the jobs that are in groups")
-        if sizes[-1] > len(self.domains):
-            raise ValueError(
-                f"group_size: {sizes[-1]} jobs are on {sizes[-1]} domains, but there are {len(self.domains)}"
-            )
+        if (most := sizes[-1]) > len(self.domains):
+            raise ValueError(f"group_size: {most} jobs are on {most} domains, but there are {len(self.domains)}")
 
 
 def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:

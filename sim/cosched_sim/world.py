@@ -63,9 +63,8 @@ class World:
             for domain in self.domains
         ]
         self.timers = timers = TimerQueue()
-        self.policies = [
-            PolicyDomain(*each, timers=timers) for each in zip(self.coschedulers, self.schedulers, strict=True)
-        ]
+        both = zip(self.coschedulers, self.schedulers, strict=True)
+        self.policies = [PolicyDomain(*each, timers=timers) for each in both]
         self.index = timers.order = {domain.name: i for i, domain in enumerate(self.domains)}
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs

@@ -91,9 +91,7 @@ def _settings() -> Any:
     from cosched_sim.workload.generate import generate
     from cosched_sim.workload.machine_models import EUREKA, INTREPID
 
-    domains = tuple(
-        Domain(name=model.name, trace=generate(model, seed=SEED), nodes=model.nodes) for model in (INTREPID, EUREKA)
-    )
+    domains = [Domain(name=of.name, trace=generate(of, seed=SEED), nodes=of.nodes) for of in (INTREPID, EUREKA)]
     return ReplayConfig.model_validate({"domains": domains, "pair_window": WINDOW, "seed": SEED})
 
 

@@ -152,9 +152,8 @@ def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     from cosched.words.quantities import duration
     from cosched_sim.commands.tables import new_table
 
-    table = new_table(
-        "\npair", *(f"nodes\n{name}" for name in MACHINES), *(f"waited\n{name}" for name in MACHINES), "\napart"
-    )
+    heads = (f"{what}\n{name}" for what in ("nodes", "waited") for name in MACHINES)
+    table = new_table("\npair", *heads, "\napart")
     for pair in pairs:
         waits = (duration(seconds) for seconds in pair.waited_s)
         table.add_row(pair.pair, *map(str, pair.nodes), *waits, f"{pair.skew_ms:.1f} ms")

@@ -82,9 +82,7 @@ def command_of(study: Study) -> click.Command:
         "cases in progress are lost."
     )
     examples = f"\b\nExamples:\n  cosched study {study.name} --quick --out quick\n{study.examples}".rstrip()
-    command: click.Command = click.Command(
-        study.name, callback=run, help=text, short_help=study.purpose, epilog=examples
-    )
+    command = click.Command(study.name, callback=run, help=text, short_help=study.purpose, epilog=examples)
     for option in (*_usual(study), *study.options):
         option(command)
     return command

@@ -117,10 +117,8 @@ def _scheduler(settings: Domain) -> dict[str, Any]:
 
 def _values(settings: Domain, fields: type[Settings], without: Collection[str]) -> dict[str, Any]:
     """Return the settings of one section for TOML; decimal numbers become text, so that they lose no digits."""
-    values = {name: getattr(settings, name) for name in fields.model_fields if name not in without}
-    return {
-        name: value if isinstance(value, int) else str(value) for name, value in values.items() if value is not None
-    }
+    values = ((name, getattr(settings, name)) for name in fields.model_fields if name not in without)
+    return {name: value if isinstance(value, int) else str(value) for name, value in values if value is not None}
 
 
 def _write_trace(path: Path, domain: ReplayedDomain) -> None:
@@ -129,9 +127,7 @@ def _write_trace(path: Path, domain: ReplayedDomain) -> None:
     columns = {"job_id": workload.job_id, "submit": workload.submit, "run": workload.run}
     columns |= {"nodes": workload.nodes, "requested": workload.requested}
     lists = {name: column.tolist() for name, column in columns.items()}
-    lists |= {
-        column.name: [column.write(n) for n in workload.columns[column.name].tolist()] for column in kind.columns()
-    }
+    lists |= {more.name: [more.write(n) for n in workload.columns[more.name].tolist()] for more in kind.columns()}
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(lists)

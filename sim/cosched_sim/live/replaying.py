@@ -86,9 +86,8 @@ class LiveReplay(Replay):
         """Yield clients of the services and their shared time; everything ends with the block."""
         with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
             told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
-            players = stack.enter_context(
-                self.start(prepared(domains, self.pairing, Path(folder), events=self.config.events))
-            )
+            places = prepared(domains, self.pairing, Path(folder), events=self.config.events)
+            players = stack.enter_context(self.start(places))
             for player in players:
                 player.look()
             yield players, told

@@ -103,10 +103,8 @@ def _sections(swept: Swept) -> Iterator[Section]:
 def _left_out(domain: str, rows: Sequence[Row]) -> str:
     """Say how many jobs were not replayed, and why: the greatest numbers at any place in the grid."""
     most = {name: max(row.get(f"{domain}.rejected.{name}") or 0 for row in rows) for name in REASONS}
-    said = [f"{shown(jobs)} {REASONS[name]}" for name, jobs in most.items() if jobs]
-    return (
-        f"Jobs left out of the trace of a case: {', '.join(said)}." if said else "Every job of the traces was replayed."
-    )
+    said = ", ".join(f"{shown(jobs)} {REASONS[name]}" for name, jobs in most.items() if jobs)
+    return f"Jobs left out of the trace of a case: {said}." if said else "Every job of the traces was replayed."
 
 
 def _table(domain: str, keys: Sequence[str], rows: Sequence[Row]) -> Table:

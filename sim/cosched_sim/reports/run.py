@@ -102,9 +102,7 @@ class Run:
         """The instants of what-if events at which nodes of a domain leave service (s), and how many; < 0: come back."""
         signs = {"down": 1, "drain": 1, "up": -1}
         events = [event for event in self.summary.get("script", ()) if event["domain"] == domain]
-        return [
-            (event["time_s"], signs[event["action"]] * event["nodes"]) for event in events if event["action"] in signs
-        ]
+        return [(of["time_s"], signs[of["action"]] * of["nodes"]) for of in events if of["action"] in signs]
 
     @property
     def has_outages(self) -> bool:

@@ -133,9 +133,8 @@ class DomainResult:
     @property
     def _lost(self) -> dict[str, int]:
         """How many jobs failed, or were cancelled, if any: only what-if events make them so."""
-        counts = {
-            STATES[state]: int((self.jobs.state == state).sum()) for state in (JobState.FAILED, JobState.CANCELLED)
-        }
+        lost = (JobState.FAILED, JobState.CANCELLED)
+        counts = {STATES[state]: int((self.jobs.state == state).sum()) for state in lost}
         return counts if any(counts.values()) else {}
 
     @property

@@ -85,9 +85,7 @@ class Measured:
     def over(self, of: Many) -> Values:
         """Return a measure by replication, or the mean of several in each replication that has all."""
         found = [self.values(*each) for each in (of if isinstance(of, list) else [of])]
-        return {
-            number: fmean(each[number] for each in found) for number in found[0] if all(number in of for of in found)
-        }
+        return {n: fmean(each[n] for each in found) for n in found[0] if all(n in each for each in found)}
 
     def count(self, place: Place) -> int:
         """Return how many replications a place has."""

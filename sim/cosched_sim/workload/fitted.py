@@ -67,9 +67,8 @@ class FittedModel:
         """Return the model of a machine of so many nodes, without larger jobs; ValueError if none is left."""
         fitting = [(size, count) for size, count in zip(self.sizes, self.counts, strict=True) if size <= nodes]
         if not fitting:
-            raise ValueError(
-                f"nodes: no job of {self.name} has {nodes} nodes or fewer; the smallest has {self.sizes[0]}"
-            )
+            least = self.sizes[0]
+            raise ValueError(f"nodes: no job of {self.name} has {nodes} nodes or fewer; the smallest has {least}")
         sizes, counts = zip(*fitting, strict=True)
         return replace(self, nodes=nodes, sizes=sizes, counts=counts)
 

@@ -34,9 +34,7 @@ class LogBuilder:
         self._users: dict[str, int] = {}
         self._partitions: dict[int, str] = {}  # of the rows without a limit
         self._columns = {name: array("q") for name in _COLUMNS}
-        self._more: dict[str, MutableSequence[Any]] = {
-            column.name: array("q") if column.whole else [] for column in more
-        }
+        self._more: dict[str, MutableSequence[Any]] = {of.name: array("q") if of.whole else [] for of in more}
 
     def add(
         self,
@@ -76,9 +74,8 @@ class LogBuilder:
         """
         if not self._ids:
             raise InputError(self._notes.source, None, "no jobs")
-        columns, more = (
-            {name: _array(column) for name, column in each.items()} for each in (self._columns, self._more)
-        )
+        columns = {name: _array(column) for name, column in self._columns.items()}
+        more = {name: _array(column) for name, column in self._more.items()}
         if start is not None:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start

@@ -48,9 +48,8 @@ def read_table(
     line, names = (1, list(options.columns)) if options.columns else next(rows, (0, []))
     if not names:
         raise InputError(source, None, "no jobs")
-    index = _index(
-        [name.strip().lower() for name in names], line, source, [column.name for column in more], implied or {}
-    )
+    names = [name.strip().lower() for name in names]
+    index = _index(names, line, source, [column.name for column in more], implied or {})
     size = next((name for name in SIZES if name in index), "nodes")
     there = [column for column in more if column.name in index]
     builder = LogBuilder(notes, options, there)
