@@ -45,10 +45,8 @@ def check(seeds: range, exercised: dict[str, int], schemes: tuple[str, ...], *mo
 @pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
 def test_random_workloads(schemes, seeds):
     planned = {"meet", "slots"}
-    by_scheme = (HOLDS if "hold" in schemes and not planned & {*schemes} else {}) | (
-        SLOTS if planned >= {*schemes} else {}
-    )
-    check(seeds, EXERCISED | by_scheme, schemes)
+    holds = HOLDS if "hold" in schemes and not planned & {*schemes} else {}
+    check(seeds, EXERCISED | holds | (SLOTS if planned >= {*schemes} else {}), schemes)
 
 
 @pytest.mark.parametrize("schemes", SETTINGS_WITH_SLOTS, ids="-".join)

@@ -121,9 +121,8 @@ def with_windows(seed: int) -> tuple[list[DomainSetup], Pairing]:
     """A random case of domains that meet; the members of its groups have windows, but for one."""
     setups, groups = random_case(seed)
     draw = random.Random(seed)
-    chosen = [
-        draw.sample([(0, 0), *draw.choices(WINDOWS, k=len(group.members) - 1)], len(group.members)) for group in groups
-    ]
+    sizes = [len(group.members) for group in groups]
+    chosen = [draw.sample([(0, 0), *draw.choices(WINDOWS, k=size - 1)], size) for size in sizes]
     given = [group._replace(windows=tuple(windows)) for group, windows in zip(groups, chosen, strict=True)]
     return [meeting(setup) for setup in setups], pairing(given)
 
@@ -157,9 +156,8 @@ def test_a_group_has_started_together_if_each_job_has_started_within_its_window(
 
 def test_a_group_with_windows_needs_slots_in_all_domains():
     setups = [meeting(setup("A", [(0, 10, 10, 1)])), setup("B", [(0, 10, 10, 1)])]
-    with pytest.raises(
-        ValueError, match=r"^row 1 of the pairs has windows or an instant, which need slots in B: slots=on$"
-    ):
+    message = "^row 1 of the pairs has windows or an instant, which need slots in B: slots=on$"
+    with pytest.raises(ValueError, match=message):
         Engine(setups, pairing([Group(1, ((0, 0), (1, 0)), ((0, 0), (60, 60)))]))
 
 
@@ -211,8 +209,7 @@ def stand_still(seed: int) -> bool:
     jobs = [[(draw.randrange(300), 50, 50, draw.randrange(4, 10)) for _ in range(3)] for _ in range(3)]
     orders = [draw.sample(range(3), 3) for _ in range(3)]
     groups = [Group(number + 1, tuple((d, orders[d][number]) for d in range(3))) for number in range(3)]
-    setups = [
-        setup("ABC"[d], sorted(jobs[d]), scheme=Scheme.HOLD, release_interval=draw.choice([100, 600])) for d in range(3)
-    ]
+    intervals = [draw.choice([100, 600]) for _ in range(3)]
+    setups = [setup("ABC"[d], sorted(jobs[d]), scheme=Scheme.HOLD, release_interval=intervals[d]) for d in range(3)]
     found, stalled = starts(setups, groups)
     return stalled or any(-1 in of for of in found)

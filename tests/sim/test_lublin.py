@@ -154,9 +154,8 @@ def test_which_jobs_are_moldable_is_drawn_on_its_own():
     columns = [log.columns["moldable"] for log in found]
     assert [column.mean() for column in columns] == pytest.approx([0, 0.5, 0.8, 1], abs=0.005)
     assert all((fewer <= more).all() for fewer, more in pairwise(columns))
-    jobs, _ = read_jobs(
-        JobLog(name="a", trace="generated:lublin/jobs=50/moldable=0.5"), overrun="extend", has_pairs=False
-    )
+    log = JobLog(name="a", trace="generated:lublin/jobs=50/moldable=0.5")
+    jobs, _ = read_jobs(log, overrun="extend", has_pairs=False)
     assert set(jobs.columns["moldable"].tolist()) == {0, 1}
 
 

@@ -106,9 +106,8 @@ def test_lines_before_a_log_that_are_none_of_it_may_be_skipped(tmp_path):
 def test_an_option_that_means_nothing_for_a_log_is_refused(tmp_path, option, value, formats):
     (tmp_path / "x").write_text(SWF_ROW)
     options = LogOptions(**{option: value})
-    assert refusal(tmp_path / "x", format="swf", options=options) == (
-        f"FILE:{option}: is for logs of {formats}; this one is swf"
-    )
+    told = refusal(tmp_path / "x", format="swf", options=options)
+    assert told == f"FILE:{option}: is for logs of {formats}; this one is swf"
 
 
 def test_an_unknown_format():

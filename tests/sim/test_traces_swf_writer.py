@@ -16,10 +16,8 @@ NAMES = ("job_id", "submit", "wait", "run", "allocated", "requested_procs", "req
 
 
 def log_of(rows, header=None):
-    columns = np.array(rows, dtype=np.int64).T
-    return TraceLog(
-        source="t", line=np.arange(len(rows)), header=header or {}, **dict(zip(NAMES, columns, strict=True))
-    )
+    columns = dict(zip(NAMES, np.array(rows, dtype=np.int64).T, strict=True))
+    return TraceLog(source="t", line=np.arange(len(rows)), header=header or {}, **columns)
 
 
 LOG = log_of([[1, 0, 5, 100, 8, 16, 3600, 1, 7], [2, 60, -1, -1, -1, 4, -1, 5, -1]])
@@ -114,9 +112,8 @@ def test_a_link_stays_a_link(tmp_path):
 
 VALUES = st.integers(-(10**12), 10**12)
 ROWS = st.lists(st.tuples(st.integers(-(2**63) + 1, 2**63 - 1), *[VALUES] * 8), min_size=1, max_size=30)
-WORDS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=8).filter(
-    lambda text: not text.startswith(";")
-)
+LETTERS = st.characters(categories=["L", "N", "P"])
+WORDS = st.text(LETTERS, min_size=1, max_size=8).filter(lambda text: not text.startswith(";"))
 KEYS = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True)
 
 

@@ -243,9 +243,8 @@ def test_generate(cosched):
 
 @pytest.mark.parametrize("options", [(), ("--jobs", 50), ("--utilisation", "0.2"), ("--days", 5, "--jobs", 200)])
 def test_generate_is_the_same_for_the_same_seed(cosched, options):
-    first, again, other = (
-        cosched("trace", "generate", "intrepid", *options, "--seed", seed, "-").stdout for seed in (1, 1, 2)
-    )
+    command = ("trace", "generate", "intrepid", *options, "-")
+    first, again, other = (cosched(*command, "--seed", seed).stdout for seed in (1, 1, 2))
     assert first == again != other
     if "--jobs" in options:
         assert f"; MaxJobs: {options[options.index('--jobs') + 1]}\n" in first
@@ -284,9 +283,8 @@ def test_pair_makes_the_pairs_of_a_replay(cosched, logs, tmp_path):
 
 
 def test_pair_by_fraction(cosched, logs):
-    drawn = [
-        cosched("trace", "pair", *logs, "--pair-fraction", "0.34", "--seed", seed, "-").stdout for seed in (1, 1, 2)
-    ]
+    command = ("trace", "pair", *logs, "--pair-fraction", "0.34", "-")
+    drawn = [cosched(*command, "--seed", seed).stdout for seed in (1, 1, 2)]
     assert drawn[0].startswith("a,b\n")
     assert drawn[0].count("\n") == 1 + 3
     assert drawn[0] == drawn[1] != drawn[2]

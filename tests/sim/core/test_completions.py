@@ -18,9 +18,8 @@ def requeue(*instants: int) -> WhatIf:
 
 
 def replayed(script: WhatIf, *domains: Sequence[RefJob], policy: str = "fcfs") -> Engine:
-    setups = [
-        setup_of(RefDomain(name, 4, list(jobs), policy=policy)) for name, jobs in zip("AB", domains, strict=False)
-    ]
+    named = zip("AB", domains, strict=False)
+    setups = [setup_of(RefDomain(name, 4, list(jobs), policy=policy)) for name, jobs in named]
     engine = Engine(setups, pairing_of([], setups), script)
     engine.run()
     return engine

@@ -160,9 +160,8 @@ def test_the_boosted_job_comes_first():
     # a2 is reserved at 100; a1 is backfilled at 40 and yields. At 100 a2 scores 90 and a1 60, or 60 * 2 with the boost.
     jobs = {"a9": (0, 100, 5), "a2": (10, 50, 10), "a1": (40, 50, 5)}
     mates = {"b9": (0, 100, 10), "b1": (40, 50, 1)}
-    starts = {
-        boost: Replay(jobs, mates, PAIR, scheme=Scheme.YIELD, yield_boost=Decimal(boost)).starts() for boost in (0, 1)
-    }
+    boosts = (Decimal(0), Decimal(1))
+    starts = [Replay(jobs, mates, PAIR, scheme=Scheme.YIELD, yield_boost=boost).starts() for boost in boosts]
     assert starts[0] == {"a9": 0, "a2": 100, "a1": 150, "b9": 0, "b1": 150}
     assert starts[1] == {"a9": 0, "a2": 150, "a1": 100, "b9": 0, "b1": 100}
 

@@ -51,11 +51,10 @@ class CoreReplay(Replay):
         conductor.run()
         pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
         now = conductor.now
+        all_of = enumerate(zip(players, settings, self.nodes, self.workloads, strict=True))
         domains = {
             of.name: domain_result(player.results(of.name, now), of, nodes, work, pairing, index, now)
-            for index, (player, of, nodes, work) in enumerate(
-                zip(players, settings, self.nodes, self.workloads, strict=True)
-            )
+            for index, (player, of, nodes, work) in all_of
         }
         return self._with_script(ReplayResult(domains, pairing, conductor.stalled, None, {}), what_if)
 
@@ -66,9 +65,8 @@ def assert_equal(config: Any, live: type[Replay], simulation: type[Replay] = Rep
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
     for name in simulated.domains:
         assert csv_of(played.allocation_columns(name)) == csv_of(simulated.allocation_columns(name))
-    assert [json.dumps(event) for event in played.events or ()] == [
-        json.dumps(event) for event in simulated.events or ()
-    ]
+    here, there = ([json.dumps(event) for event in run.events or ()] for run in (played, simulated))
+    assert here == there
     wanted, found = simulated.summary(), played.summary()
     del wanted["timing"], found["timing"]
     assert found == wanted

@@ -13,9 +13,8 @@ NASTY = 'it\'s "</script><b>here</b>" & <!-- \\u2028 \udcff'
 
 
 def figure(name="line"):
-    return Figure(
-        name, "A line", "It goes up.", polars.DataFrame({"x": [1, 2]}), lambda canvas: canvas.subplots().plot([1, 2])
-    )
+    table = polars.DataFrame({"x": [1, 2]})
+    return Figure(name, "A line", "It goes up.", table, lambda canvas: canvas.subplots().plot([1, 2]))
 
 
 def page(**changes):
@@ -69,11 +68,8 @@ def test_text_in_facts_tiles_tables_and_data_is_text(tmp_path):
     table = Table(NASTY, NASTY, [NASTY, NASTY], [[NASTY, Cell(NASTY, good=False, link="a.html")]])
     widget = Widget(figure(), "<p>chart</p>", "0;", {"text": NASTY})
     section = Section(NASTY, NASTY, tables=[table], widgets=[widget])
-    found = Elements(
-        write_page(
-            page(facts=[(NASTY, NASTY)], tiles=[Tile(NASTY, NASTY, NASTY)], sections=[section]), tmp_path
-        ).read_text()
-    )
+    nasty = page(facts=[(NASTY, NASTY)], tiles=[Tile(NASTY, NASTY, NASTY)], sections=[section])
+    found = Elements(write_page(nasty, tmp_path).read_text())
     assert "b" not in [tag for tag, _ in found.tags]
     assert sum(tag == "script" for tag, _ in found.tags) == 2
 

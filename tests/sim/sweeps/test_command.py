@@ -25,13 +25,11 @@ def test_the_table(cosched, sweep_file):
     ]
     assert all(line.split()[0] == "eureka" for line in lines[3::2])
     assert "±" in lines[4]
-    assert len(lines[2].split()) == len(lines[6].split()) - (
-        4 + 3 + 4
-    )  # without coscheduling no sync time, nothing lost
+    # Without coscheduling no sync time, nothing lost.
+    assert len(lines[2].split()) == len(lines[6].split()) - (4 + 3 + 4)
     assert differences[0] == "Differences from schemes none, replication by replication:"
-    assert [line.split()[:2] for line in differences[3::2]] == [
-        [scheme, load] for scheme in ("HH", "YH") for load in ("0.25", "0.5")
-    ]
+    points = [tuple(line.split()[:2]) for line in differences[3::2]]
+    assert points == list(itertools.product(("HH", "YH"), ("0.25", "0.5")))
     assert result.stderr == ""
 
 
@@ -47,9 +45,8 @@ def test_the_files(cosched, sweep_file):
     kept = json.loads(Path("out/sweep.json").read_text())
     assert {key: said[key] for key in kept} == kept
     assert list(said) == [*kept, "failed", "averages", "differences"]
-    assert [(row["schemes"], row["eureka.load"]) for row in said["differences"]] == list(
-        itertools.product(("HH", "YH"), (0.25, 0.5))
-    )
+    points = [(row["schemes"], row["eureka.load"]) for row in said["differences"]]
+    assert points == list(itertools.product(("HH", "YH"), (0.25, 0.5)))
     assert polars.read_csv("out/differences.csv").rows() == [tuple(row.values()) for row in said["differences"]]
     assert kept["command"] == "cosched sweep s.toml --out out --json --workers 1 --no-report"
     assert (kept["cases"], kept["replications"], kept["seed"]) == (18, 3, 5)

@@ -78,9 +78,8 @@ def test_a_file(sweep_file: Write):
 
 
 def test_file_names_are_relative_to_the_file(sweep_file: Write, tmp_path, monkeypatch):
-    sweep_file(
-        ('"generated:intrepid/jobs=20"', '"a.swf"'), ('"eureka.load" = [0.25, 0.5]', '"eureka.trace" = ["b.swf"]')
-    )
+    trace = ('"generated:intrepid/jobs=20"', '"a.swf"')
+    sweep_file(trace, ('"eureka.load" = [0.25, 0.5]', '"eureka.trace" = ["b.swf"]'))
     for name in ("a.swf", "b.swf"):
         (tmp_path / name).write_text("; no jobs\n")
     (tmp_path / "elsewhere").mkdir()
@@ -147,6 +146,4 @@ def test_a_missing_file():
 
 def test_values_stay_as_they_were_written(sweep_file: Write):
     sweep = read_sweep(sweep_file((LOADS, 'release_interval = [300, "20m"]')))
-    assert json.dumps(dict(sweep.grid)) == json.dumps(
-        {"schemes": ["none", "HH", "YH"], "release_interval": [300, "20m"]}
-    )
+    assert json.dumps(dict(sweep.grid)) == '{"schemes": ["none", "HH", "YH"], "release_interval": [300, "20m"]}'

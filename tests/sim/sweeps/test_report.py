@@ -64,9 +64,8 @@ def rows(**grid: list[Any]) -> list[dict[str, Any]]:
     """Averages of a made-up sweep, in which the mean wait is 60 s times the number of the place."""
     places = [dict(case.labels) for case in Sweep(pair(), grid, 1, 1)]
     waits = {"error": [None] * len(places), "a.all.wait_s.mean": [60 * number for number in range(len(places))]}
-    return averages(
-        polars.DataFrame(places).hstack(polars.DataFrame(waits)), list(grid), ["a.all.wait_s.mean"]
-    ).to_dicts()
+    table = polars.DataFrame(places).hstack(polars.DataFrame(waits))
+    return averages(table, list(grid), ["a.all.wait_s.mean"]).to_dicts()
 
 
 def drawn(**grid: list[Any]) -> list[polars.DataFrame]:
@@ -105,9 +104,8 @@ def test_a_sweep_that_has_not_ended(swept: Path, tmp_path: Path):
 
 def test_one_machine():
     said = {"grid": {"load": [1]}, "replications": 1, "seed": 3, "cases": 1, "command": "c", "version": "0"}
-    found = averages(
-        polars.DataFrame({"load": [1], "error": [None], "a.held_share": [0.5]}), ["load"], ["a.held_share"]
-    )
+    results = polars.DataFrame({"load": [1], "error": [None], "a.held_share": [0.5]})
+    found = averages(results, ["load"], ["a.held_share"])
     page = sweep_page(Swept({**said, "settings": {"domains": [{"name": "a"}], "overrun": "kill"}}, found, None, 0, []))
     assert [section.title for section in page.sections] == ["Results", "a"]
     assert page.sections[1].tables[0].rows == [["load 1", "1", "–", "–", "–", "–", "50"]]
