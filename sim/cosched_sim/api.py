@@ -39,9 +39,8 @@ class Result(ReplayResult):
 
     def report(self, folder: str | Path | None = None) -> Path:
         """Write files, figures and report to a folder (None: a new one, which stays); return report.html; OSError."""
-        return rebuild(
-            self.write(folder if folder is not None else Path(tempfile.mkdtemp(prefix="cosched-"), "report"))
-        )
+        folder = Path(tempfile.mkdtemp(prefix="cosched-"), "report") if folder is None else folder
+        return rebuild(self.write(folder))
 
     def figures(self) -> list[Figure]:
         """Return the figures of the report, with their numbers (`table`); each shows itself in a notebook."""

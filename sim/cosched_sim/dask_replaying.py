@@ -130,8 +130,6 @@ def within(pairing: Pairing, domains: Sequence[int]) -> Pairing:
         pairing.row[here],
         np.searchsorted(domains, pairing.domain[here]),
         pairing.job[here],
-        groups=tuple(
-            group._replace(members=tuple((place[domain], row) for domain, row in group.members)) for group in groups
-        ),
+        groups=tuple(each._replace(members=tuple((place[at], row) for at, row in each.members)) for each in groups),
         terms={(place[domain], row): terms for (domain, row), terms in pairing.terms.items() if domain in place},
     )

@@ -51,10 +51,8 @@ def case() -> tuple[list[DomainSetup], Pairing]:
     jobs = Workload("warm-up", job_id, submit, run, nodes, requested=run)
     settings = CoschedulingSettings(release_interval=5, max_held_fraction=Decimal(1))
     cluster = ClusterSettings(10, parse_ordering("fcfs"), 0)
-    domains = [
-        DomainSetup("a", jobs, cluster, settings),
-        DomainSetup("b", jobs, cluster, replace(settings, scheme=Scheme.YIELD)),
-    ]
+    yields = replace(settings, scheme=Scheme.YIELD)
+    domains = [DomainSetup("a", jobs, cluster, settings), DomainSetup("b", jobs, cluster, yields)]
     rows = np.array([1, 2], np.int64)
     sides = np.array([[0, 1], [0, 1]], np.int64)
     return domains, Pairing(rows, sides, np.array([[0, 1], [2, 0]], np.int64))

@@ -18,10 +18,8 @@ KINDS = [{"scheme": "meet"}, {"scheme": "yield", "slots": True}, {"scheme": "hol
 
 
 def check(works, nodes, *kinds):
-    domains = [
-        ref_domain_of(name, work, size, policy="wfp", **kind)
-        for name, work, size, kind in zip("AB", works, nodes, kinds, strict=True)
-    ]
+    zipped = zip("AB", works, nodes, kinds, strict=True)
+    domains = [ref_domain_of(name, work, size, policy="wfp", **kind) for name, work, size, kind in zipped]
     pairing = pairs_by_fraction(works, Decimal("0.2"), 1)
     ids = [[("A", int(works[0].job_id[a])), ("B", int(works[1].job_id[b]))] for a, b in pairing.job]
     assert len(ids) > 10

@@ -91,9 +91,8 @@ def mates_of_each(domains: int) -> int:
 
 def values_of_pairs(domains: int) -> int:
     pairing, before = of_pairs(domains), Elements.made
-    assert pairing.of_pairs([np.array([domain, 0]) for domain in range(domains)])[::2, 1].tolist() == [
-        *range(1, domains, 2)
-    ]
+    mates = pairing.of_pairs([np.array([domain, 0]) for domain in range(domains)])[::2, 1]
+    assert mates.tolist() == [*range(1, domains, 2)]
     return Elements.made - before
 
 

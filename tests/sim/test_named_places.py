@@ -36,10 +36,8 @@ def test_no_name_is_two_jobs_at_once_and_a_restart_changes_none(seed):
     random = Random(f"named {seed}")
     batch = [setup_of(ref_domain(random, name, some_jobs(random, 12))) for name in "AB"]
     setups = [named(express(batch[0], random.choice([5, 20, 50]))), batch[1]]
-    domains = [
-        SimpleNamespace(name=of.name, jobs=[SimpleNamespace(job_id=int(job)) for job in of.workload.job_id])
-        for of in setups
-    ]
+    jobs = [[SimpleNamespace(job_id=int(job)) for job in of.workload.job_id] for of in setups]
+    domains = [SimpleNamespace(name=of.name, jobs=of_it) for of, of_it in zip(setups, jobs, strict=True)]
     pairing = pairing_of(some_pairs(random, domains, most=9), setups)
     result = played(setups, pairing)
     check_together(result)

@@ -22,11 +22,8 @@ def test_only_domains_that_meet_need_the_kernels_of_those(prepared):
     domains, _ = case()
     assert prepare_for(domains, print) == 0.0
     assert not prepared
-    domains[1] = replace(
-        domains[1],
-        cluster=replace(domains[1].cluster, slots=True),
-        coscheduling=replace(domains[1].coscheduling, slots=True),
-    )
+    settings = ("cluster", "coscheduling")
+    domains[1] = replace(domains[1], **{of: replace(getattr(domains[1], of), slots=True) for of in settings})
     assert prepare_for(domains, print) == 1.0
     assert [call[0] for call in prepared] == [run_meeting_kernels]
 

@@ -112,10 +112,9 @@ def _submit(folder: Path, clients: list[Client]) -> dict[str, tuple[str, str]]:
     for client, most in zip(clients, (4, 2), strict=True):
         for number in range(PAIRS):
             script = SCRIPT.format(folder=folder, tenths=2 + number % 5)
-            job = client.submit(
-                script, nodes=1 + number % most, time_limit=60, pair=f"p{number + 1}", directory=str(folder)
-            )
-            jobs.setdefault(f"p{number + 1}", []).append(job.id)
+            pair, nodes = f"p{number + 1}", 1 + number % most
+            job = client.submit(script, nodes=nodes, time_limit=60, pair=pair, directory=str(folder))
+            jobs.setdefault(pair, []).append(job.id)
             if number % 3 == 0:
                 client.submit(BUSY, nodes=most - 1, time_limit=60, directory=str(folder))
     return {pair: (here, there) for pair, (here, there) in jobs.items()}

@@ -63,9 +63,7 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[LivePlayer]]:
         yield players
 
 
-def prepared(
-    domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path, *, events: bool = False
-) -> Iterator[Place]:
+def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path, *, events: bool) -> Iterator[Place]:
     """Write the files that services read; yield the folder, not yet made, and the configuration of each."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(domains))]
     names = [domain.settings.name for domain in domains]

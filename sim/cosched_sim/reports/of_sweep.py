@@ -119,10 +119,8 @@ def _differences_tables(domain: str, swept: Swept) -> Iterator[Table]:
     keys, compared = list(swept.said["grid"]), comparison(swept.said["grid"])
     if compared is None or swept.differences is None:
         return
-    cells = [
-        [place_name(row, keys), *(signed(of.of(row, domain)) for of in DIFFERING.values())]
-        for row in swept.differences.to_dicts()
-    ]
+    rows = swept.differences.to_dicts()
+    cells = [[place_name(row, keys), *(signed(of.of(row, domain)) for of in DIFFERING.values())] for row in rows]
     text = DIFFERENCES.format(compared.key, compared.value)
     yield Table(f"{domain}: paired differences", text, ["", *DIFFERING], cells)
 

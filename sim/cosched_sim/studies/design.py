@@ -162,9 +162,8 @@ def comparisons_section(
 
 def averages_of(found: Found, measures: Sequence[str]) -> DataFrame:
     """Return all means with their own intervals."""
-    return averages_table(
-        found, (({"experiment": p[0], "point": p[1], "schemes": p[2]}, p, measures) for _, p in found.places)
-    )
+    places = (({"experiment": p[0], "point": p[1], "schemes": p[2]}, p, measures) for _, p in found.places)
+    return averages_table(found, places)
 
 
 COLUMNS: Mapping[str, Callable[[Comparison], Any]] = {

@@ -43,10 +43,8 @@ def _before(folder: Path, said: Said) -> Said:
         return {}
     before = read_study(folder)
     for key in SAME:
-        if before.get(key) != said.get(key):
-            reason = (
-                f"{key} is {before.get(key)!r} there and {said.get(key)!r} now: --resume continues only the same study"
-            )
+        if (there := before.get(key)) != (now := said.get(key)):
+            reason = f"{key} is {there!r} there and {now!r} now: --resume continues only the same study"
             raise InputError(str(folder / STUDY), None, reason)
     return before
 

@@ -66,11 +66,9 @@ def averages_table(
     return DataFrame(rows, infer_schema_length=None)
 
 
-def comparisons_table(
-    comparisons: Sequence[Comparison], columns: Mapping[str, Callable[[Comparison], Any]]
-) -> DataFrame:
+def comparisons_table(of: Sequence[Comparison], columns: Mapping[str, Callable[[Comparison], Any]]) -> DataFrame:
     """Return all comparisons, by the name of each column and what it has."""
-    rows = [tuple(of(each) for of in columns.values()) for each in comparisons]
+    rows = [tuple(cell_of(each) for cell_of in columns.values()) for each in of]
     return DataFrame(rows, schema=list(columns), orient="row", infer_schema_length=None)
 
 

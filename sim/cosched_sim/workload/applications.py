@@ -83,10 +83,8 @@ class ApplicationTrace:
         seed = seed if self.seed is None else self.seed
         instances = self._instances()
         which = np.random.default_rng([seed, 2004]).permutation(np.resize(np.arange(len(instances)), self.jobs))
-        ideal, run, data = (
-            np.array([getattr(instance, name) for instance in instances], np.int64)[which]
-            for name in ("ideal", "run", "data")
-        )
+        columns = ([getattr(instance, name) for instance in instances] for name in ("ideal", "run", "data"))
+        ideal, run, data = (np.array(column, np.int64)[which] for column in columns)
         one = np.ones(self.jobs, np.int64)
         return drawn_log(
             f"generated:{self.application}",

@@ -82,10 +82,8 @@ def test_one_that_cannot_be_used(installed, target, reason):
 def waiting(tmp_path):
     """A log whose queue is long, so that the order counts."""
     chance = random.Random(1)
-    jobs = [
-        (n, 20 * n, chance.randrange(50, 900), chance.randrange(1, 9), chance.randrange(900, 4000))
-        for n in range(1, 200)
-    ]
+    draw = chance.randrange
+    jobs = [(n, 20 * n, draw(50, 900), draw(1, 9), draw(900, 4000)) for n in range(1, 200)]
     path = tmp_path / "a.swf"
     path.write_text(swf(*jobs))
     return path

@@ -145,10 +145,8 @@ def test_two_runs_are_the_same_to_the_byte(console, cosched, logs, tmp_path):
 
 def test_overrun(cosched, tmp_path):
     (tmp_path / "a.swf").write_text(swf((1, 0, 100, 4, 60), (2, 5, 50, 4, 50)))
-    runs = {
-        overrun: summary_of(cosched("replay", "--domain", "a,trace=a.swf", "--overrun", overrun, "--json"))
-        for overrun in ("extend", "kill")
-    }
+    command = ("replay", "--domain", "a,trace=a.swf", "--json", "--overrun")
+    runs = {overrun: summary_of(cosched(*command, overrun)) for overrun in ("extend", "kill")}
     assert runs["extend"]["domains"]["a"]["makespan_s"] == 100
     assert runs["kill"]["domains"]["a"]["makespan_s"] == 60
 

@@ -35,9 +35,8 @@ def test_info(cosched, traces):
 
 
 def test_info_of_logs_that_do_not_overlap(cosched, traces):
-    intrepid, atlas = (
-        traces / f"{name}.swf.gz" for name in ("ANL-Intrepid-2009-1.first3000", "LLNL-Atlas-2006-2.1-cln")
-    )
+    names = ("ANL-Intrepid-2009-1.first3000", "LLNL-Atlas-2006-2.1-cln")
+    intrepid, atlas = (traces / f"{name}.swf.gz" for name in names)
     result = cosched("trace", "info", intrepid, atlas)
     assert result.stdout.count("\nsubmitted ") == 2
     assert f"on {intrepid.name} from 0 s to 20.2 d, on {atlas.name} from 38.0 d to 230.9 d; shift=TIME" in result.stderr

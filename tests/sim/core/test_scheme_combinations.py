@@ -49,11 +49,8 @@ def test_where_the_first_holds_both_start_with_the_second(schemes):
     assert (run.start("a1"), run.start("b1")) == (70, 70)
 
 
-FIGURE_2 = (
-    {"a1": (0, 100, 6), "a2": (10, 100, 6)},
-    {"b2": (0, 100, 6), "b1": (10, 100, 6)},
-    [("a1", "b1"), ("a2", "b2")],
-)
+FIRST, SECOND = (0, 100, 6), (10, 100, 6)
+FIGURE_2 = ({"a1": FIRST, "a2": SECOND}, {"b2": FIRST, "b1": SECOND}, [("a1", "b1"), ("a2", "b2")])
 
 
 def test_hold_hold_may_deadlock():

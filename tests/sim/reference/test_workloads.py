@@ -85,9 +85,8 @@ def test_the_schedule_is_that_of_the_slow_simulator(workload: Workload):
     for (domain, job_id), row in workload.expected.items():
         outcome = found[domain, int(job_id)]
         values = {name: getattr(outcome, name) for name in row if name not in ("domain", "job_id")}
-        assert {name: "" if value is None else str(value) for name, value in values.items()} == {
-            name: row[name] for name in values
-        }
+        told = {name: "" if value is None else str(value) for name, value in values.items()}
+        assert told == {name: row[name] for name in values}
 
 
 def test_what_cosched_leaves_out_of_the_dirty_trace():

@@ -30,10 +30,8 @@ def test_every_figure_is_drawn_and_nothing_is_asked_of_the_network(reported, tmp
 
 def test_links_lead_to_what_is_there_and_the_chart_is_as_fine_as_the_screen(reported):
     with opened(reported / "report.html", device_scale_factor=2) as page:
-        assert (
-            page.evaluate(f"() => {{const c = document.querySelector('{CANVAS}'); return c.width / c.clientWidth}}")
-            == 2
-        )
+        ratio = f"() => {{const c = document.querySelector('{CANVAS}'); return c.width / c.clientWidth}}"
+        assert page.evaluate(ratio) == 2
         places = page.locator("a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     ids = set(re.findall(r'\bid="([^"]+)"', (reported / "report.html").read_text()))
     assert [place for place in places if place.startswith("#") and place[1:] not in ids] == []

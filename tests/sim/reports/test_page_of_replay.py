@@ -20,9 +20,8 @@ ALONE = [Domain(name="alone", trace=work("log", (0, 100, 2), (10, 100, 4), ids=[
 
 
 def cosched(*args, cwd):
-    return subprocess.run(
-        [CONSOLE_SCRIPT, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, timeout=600
-    )
+    command = [CONSOLE_SCRIPT, *map(str, args)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
 
 
 @pytest.fixture

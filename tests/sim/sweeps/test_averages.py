@@ -37,12 +37,8 @@ RESULTS = polars.DataFrame(
 
 def test_a_row_for_each_place_in_order_of_first_appearance():
     found = averages(RESULTS, ["schemes", "load"], ["m", "n2", "stalled"])
-    assert found.select("schemes", "load", "n").rows() == [
-        ("HY", 0.5, 1),
-        ("HH", 0.5, 2),
-        ("HH", 0.25, 1),
-        ("YY", 0.5, 0),
-    ]
+    counts = found.select("schemes", "load", "n").rows()
+    assert counts == [("HY", 0.5, 1), ("HH", 0.5, 2), ("HH", 0.25, 1), ("YY", 0.5, 0)]
     assert found.columns == ["schemes", "load", "n", "m", "m ci95", "n2", "n2 ci95", "stalled", "stalled ci95"]
     assert found["m"].to_list() == [1, 3, 5, None]
     assert found["m ci95"].to_list() == [None, pytest.approx(12.706, rel=1e-4), None, None]

@@ -106,9 +106,8 @@ def _draw(canvas: Canvas, panels: Sequence[Panel], legend: str) -> None:
         _draw_panel(canvas.add_subplot(grid[row * (1 + below), column]), panel)
         if below:
             _draw_differences(canvas.add_subplot(grid[row * 2 + 1, column]), panel)
-    canvas.legend(
-        handles=_legend(panels), loc="outside lower center", ncols=8, title=legend or None, title_fontsize=8.5
-    )
+    entries = _legend(panels)
+    canvas.legend(handles=entries, loc="outside lower center", ncols=8, title=legend or None, title_fontsize=8.5)
 
 
 def _has_below(panels: Sequence[Panel]) -> bool:

@@ -42,9 +42,7 @@ def source_name(path: StrPath) -> str:
     return "standard input" if path == "-" else os.fspath(path)
 
 
-def read_blocks(
-    path: StrPath, block_bytes: int = BLOCK_BYTES, notes: Notes | None = None
-) -> Generator[Block, None, None]:
+def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES, notes: Notes | None = None) -> Generator[Block]:
     """Yield the lines of a file ('-': standard input) in blocks of about `block_bytes`.
 
     How it is packed is told by the first bytes, not by the name. Lines end with LF, CR LF or, if there is no LF, CR.

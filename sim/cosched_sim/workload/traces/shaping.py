@@ -6,7 +6,7 @@ import math
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,9 +33,8 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
     if not inside.any():
         submits = f"the submit times are {jobs.submit.min()} to {jobs.submit.max()}"
         raise ValueError(f"no job is submitted in the time window; {submits}")
-    columns = {
-        f.name: getattr(jobs, f.name)[inside] for f in fields(jobs) if isinstance(getattr(jobs, f.name), np.ndarray)
-    }
+    arrays = ((of.name, getattr(jobs, of.name)) for of in fields(jobs))
+    columns: dict[str, Any] = {name: array[inside] for name, array in arrays if isinstance(array, np.ndarray)}
     return replace(jobs, columns=taken(jobs.columns, inside), **columns)
 
 
