@@ -130,15 +130,10 @@ class SiteFile(Settings):
         machines = [Machine(name, of.machine_class) for of in self.machines for name in of.names]
         index = {machine.name: number for number, machine in enumerate(machines)}
         links = {of.name: Interconnect(of.name, of.bandwidth, of.latency) for of in self.interconnects}
-        clusters = [
-            Cluster(
-                of.name,
-                tuple(sorted(index[name] for name in of.members)),
-                of.min_members or len(of.members),
-                links.get(of.interconnect or ""),
-            )
-            for of in self.clusters
-        ]
+        clusters = []
+        for of in self.clusters:
+            members = tuple(sorted(index[name] for name in of.members))
+            clusters.append(Cluster(of.name, members, of.min_members or len(members), links.get(of.interconnect or "")))
         return Site(
             tuple(machines),
             tuple(clusters),

@@ -12,15 +12,8 @@ from cosched_papers.molding.kernels.state import BEHIND, NEVER, RUN_END, RUN_NOD
 def begin_plan(f: Molds, world: int) -> None:
     """Start from what runs and is held."""
     machine, lists = f.machine[world], f.lists[world]
-    machine.planned = begin_steps(
-        f.steps[STEP_TIME],
-        f.steps[STEP_FREE],
-        lists[RUN_END],
-        lists[RUN_NODES],
-        machine.running,
-        machine.now,
-        machine.free,
-    )
+    times, free, ends, nodes = f.steps[STEP_TIME], f.steps[STEP_FREE], lists[RUN_END], lists[RUN_NODES]
+    machine.planned = begin_steps(times, free, ends, nodes, machine.running, machine.now, machine.free)
 
 
 @kernel

@@ -120,19 +120,10 @@ def sections(found: Found) -> Iterator[Section]:
 
 
 WORK = Design(
-    words=WORDS,
-    experiments=experiments,
-    measure=measures,
-    measures=SHOWN,
-    compared=compared,
-    values=values,
-    verdict=verdict,
-    sections=sections,
-    paper=lambda found: Beside.of("5", statements(), claims(), found),
-    places="Schedulers",
-    replicated=replications,
-    describe=describe,
-).work
+    words=WORDS, experiments=experiments, measure=measures, measures=SHOWN, compared=compared, values=values,
+    verdict=verdict, sections=sections, paper=lambda found: Beside.of("5", statements(), claims(), found),
+    places="Schedulers", replicated=replications, describe=describe,
+).work  # fmt: skip
 
 
 def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: Told, *, quick: bool) -> dict[str, Any]:

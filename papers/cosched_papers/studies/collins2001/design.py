@@ -99,24 +99,12 @@ def sections(found: Found) -> Iterator[Section]:
     title = "What decides, and what does not come out" if found.conclusive else decides.title
     yield Section(title, WORDS["why"] * found.conclusive, tables=[decides])
     yield Section("Nine algorithms on the usual tables", WORDS["algorithms"], tables=list(on_tables(found)))
-    yield comparisons_section(
-        found,
-        "Experiment",
-        "Algorithm",
-        "Beside",
-        beside=lambda of: of.other[2] if of.place[0] == of.other[0] else NONE,
-    )
+    heads = "Experiment", "Algorithm", "Beside"
+    yield comparisons_section(found, *heads, beside=lambda of: of.other[2] if of.place[0] == of.other[0] else NONE)
 
 
 WORK = Design(
-    words=WORDS,
-    experiments=experiments,
-    measure=measures,
-    measures=SHOWN,
-    compared=compared,
-    values=values,
-    sections=sections,
-    paper=lambda found: Beside.of("5", statements(), claims(), found),
-    places="Algorithms",
+    words=WORDS, experiments=experiments, measure=measures, measures=SHOWN, compared=compared, values=values,
+    sections=sections, paper=lambda found: Beside.of("5", statements(), claims(), found), places="Algorithms",
     replicated=replications,
-).work
+).work  # fmt: skip

@@ -81,15 +81,7 @@ def sections(found: Found) -> Iterator[Section]:
 
 
 WORK = Design(
-    words=WORDS,
-    experiments=experiments,
-    measure=measures,
-    measures=SHOWN,
-    compared=compared,
-    values=values,
-    sections=sections,
-    paper=lambda found: Beside.of("IV", statements(), claims(), found),
-    places="Strategies",
-    replicated=replications,
-    describe=describe,
-).work
+    words=WORDS, experiments=experiments, measure=measures, measures=SHOWN, compared=compared, values=values,
+    sections=sections, paper=lambda found: Beside.of("IV", statements(), claims(), found), places="Strategies",
+    replicated=replications, describe=describe,
+).work  # fmt: skip

@@ -122,13 +122,10 @@ def _differences(found: Found) -> Iterator[Table]:
     """Yield for each scheduler of Eureka how much more there is than with a batch one, with 95 % intervals."""
     for each in found.experiments[1:]:
         if each.name != BATCH.name:
-            rows = [
-                [
-                    place[2],
-                    *(signed(found.difference(place, (BATCH.name, *place[1:]), measure)) for measure in COMPARED),
-                ]
-                for place in each.places
-            ]
+            rows = []
+            for place in each.places:
+                batch = (BATCH.name, *place[1:])
+                rows.append([place[2], *(signed(found.difference(place, batch, measure)) for measure in COMPARED)])
             title = f"Fluid ({each.name}) less batch, {_percent(each.points[0])} of Intrepid's jobs paired"
             yield Table(title, "", ["Schemes", *COMPARED], rows)
 
@@ -167,14 +164,6 @@ def _percent(share: float) -> str:
 
 
 WORK = Design(
-    words=words_of(__file__),
-    experiments=experiments,
-    measure=measures,
-    measures=SHOWN,
-    compared=compared,
-    values=values,
-    verdict=verdict,
-    sections=sections,
-    tables=tables,
-    places="Places",
-).work
+    words=words_of(__file__), experiments=experiments, measure=measures, measures=SHOWN, compared=compared,
+    values=values, verdict=verdict, sections=sections, tables=tables, places="Places",
+).work  # fmt: skip

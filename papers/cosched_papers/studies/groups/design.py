@@ -100,14 +100,7 @@ def tables(found: Found) -> Iterator[tuple[str, DataFrame]]:
 
 
 WORK = Design(
-    words=words_of(__file__),
-    experiments=experiments,
-    measure=measuring.measures,
-    measures=SHOWN,
-    compared=compared,
-    values=values,
-    verdict=verdict,
-    sections=sections,
-    tables=tables,
+    words=words_of(__file__), experiments=experiments, measure=measuring.measures, measures=SHOWN, compared=compared,
+    values=values, verdict=verdict, sections=sections, tables=tables,
     more=lambda _, place, __: (place[2].endswith(IN_PAIRS),),
-).work
+).work  # fmt: skip

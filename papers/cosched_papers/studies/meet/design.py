@@ -204,18 +204,8 @@ def _all(experiment: Experiment) -> Sequence[str]:
 
 
 WORK = Design(
-    words=WORDS,
-    experiments=experiments,
-    measure=measured,
-    measures=(),
-    compared=compared,
-    values=values,
-    verdict=verdict,
-    sections=sections,
-    tables=tables,
+    words=WORDS, experiments=experiments, measure=measured, measures=(), compared=compared, values=values,
+    verdict=verdict, sections=sections, tables=tables,
     told=lambda found: ["", *(f"{of.what}: {of.measured} ({of.asked}): {of.reached}." for of in figures(found))],
-    replicated=replications,
-    more=more,
-    by_experiment=True,
-    describe=describe,
-).work
+    replicated=replications, more=more, by_experiment=True, describe=describe,
+).work  # fmt: skip

@@ -95,15 +95,10 @@ def _stated(experiment: str, measure: str) -> Iterator[Stated]:
 
 
 def _sync(results: Results, experiment: str, name: tuple[str, str], what: str) -> Figure:
-    panels = [
-        _by_scheme(
-            experiment,
-            machine,
-            "average sync time (min)",
-            {f"local {word}": _local(results, experiment, machine, letter, SYNC) for word, letter in LETTER.items()},
-        )
-        for machine in MACHINES
-    ]
+    panels = []
+    for machine in MACHINES:
+        series = {f"local {word}": _local(results, experiment, machine, own, SYNC) for word, own in LETTER.items()}
+        panels.append(_by_scheme(experiment, machine, "average sync time (min)", series))
     return grouped_bars(name[0], name[1].format(what), f"{CAPTIONS['sync']} {INTERVALS}", panels)
 
 
