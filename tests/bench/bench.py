@@ -70,16 +70,13 @@ def medians(rounds: int, *candidates: Callable[[], float]) -> list[float]:
 
 def against_c(loop: CLoop, name: str, work: Workload, nodes: int) -> tuple[float, float]:
     """One row, FCFS and WFP with EASY, in C and by us; returns microseconds a job of C's FCFS and of ours."""
+    candidates: list[Callable[[], float]] = []
     for policy in ("fcfs", "wfp"):
         _, engine = simulate([setup("a", work, nodes, policy)])
         assert np.array_equal(engine.tables.jobs["start"], loop.run(work, nodes, policy)[1]), "the schedules differ"
-    fcfs_in_c, fcfs, wfp_in_c, wfp = medians(
-        ROUNDS,
-        lambda: loop.run(work, nodes, "fcfs")[0],
-        lambda: simulate([setup("a", work, nodes, "fcfs")])[0],
-        lambda: loop.run(work, nodes, "wfp")[0],
-        lambda: simulate([setup("a", work, nodes, "wfp")])[0],
-    )
+        candidates.append(lambda policy=policy: loop.run(work, nodes, policy)[0])
+        candidates.append(lambda policy=policy: simulate([setup("a", work, nodes, policy)])[0])
+    fcfs_in_c, fcfs, wfp_in_c, wfp = medians(ROUNDS, *candidates)
     jobs = len(work)
     print(
         f"{name:28} {jobs:>9,} {jobs / fcfs_in_c / 1e6:8.2f} {jobs / fcfs / 1e6:8.2f} {fcfs / fcfs_in_c:6.2f}x"

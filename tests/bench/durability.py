@@ -10,17 +10,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench import unsynchronised
-from tests.bench.peer_calls import SLOTS, decisions, queue_pairs
-from tests.live.services import COMMAND, Service, free_port
+from tests.bench.peer_calls import decisions, queue_pairs, without_peer
+from tests.live.services import COMMAND, Service
 
 ROUNDS = 3  # of each kind of service, in turn
 SUBMISSIONS, AT_ONCE, BURST = 100, 8, 100
 SYNCS = 100
-KINDS = {"before": (sys.executable, unsynchronised.__file__), "now": None}
+KINDS = {"before": (sys.executable, unsynchronised.__file__), "now": COMMAND}
 ROWS = {
     "one": "submit, one after the other",
     "eight": f"submit, {AT_ONCE} at once",
@@ -36,8 +35,9 @@ def main() -> None:
         disk = statistics.median(_syncs(Path(folder)))
         for number in range(ROUNDS):
             for kind in KINDS:
-                with _service(Path(folder, f"{kind}{number}"), kind) as service:
-                    for row, seconds in _measure(service).items():
+                with without_peer(Path(folder, f"{kind}{number}"), max_jobs_per_user=10_000) as service:
+                    service.wrapper = KINDS[kind]
+                    for row, seconds in _measure(service.start()).items():
                         times[row][kind] += seconds
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"\nSynchronised answers ({load}); the disk's own fdatasync takes {disk * 1e3:.2f} ms")
@@ -55,20 +55,6 @@ def _syncs(folder: Path) -> Iterator[float]:
             began = time.perf_counter()
             os.fdatasync(file.fileno())
             yield time.perf_counter() - began
-
-
-@contextmanager
-def _service(folder: Path, kind: str) -> Iterator[Service]:
-    service = Service(folder, "a")
-    service.wrapper = KINDS[kind] or COMMAND
-    service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=10_000)
-    service.config["manager"].update(slots=SLOTS)
-    service.config["coscheduling"].update(scheme="hold", on_peer_unreachable="hold", heartbeat_interval=0)
-    service.add_peer("b", f"127.0.0.1:{free_port()}")
-    try:
-        yield service.start()
-    finally:
-        service.clear()
 
 
 def _measure(service: Service) -> dict[str, list[float]]:

@@ -24,7 +24,7 @@ from deploy.lab.coupled import CoupledLab, Domain, Pbs, Slurm
 from deploy.lab.waiting import wait_for
 from deploy.pbs.lab import PbsCluster
 from deploy.slurm.trace.controller_log import read_stories
-from tests.bench.skew import quantile
+from tests.bench.skew import in_turn, quantile
 
 PAIRS = 50
 JOBS, BATCHES, NODES = 100, 5, 20
@@ -124,12 +124,8 @@ def clusters() -> Iterator[dict[str, PbsCluster]]:
 
 
 def throughput(running: Mapping[str, PbsCluster], script: str) -> dict[str, list[float]]:
-    """Jobs a second of each batch, ascending; the clusters take turns, and each is first in turn."""
-    rates: dict[str, list[float]] = {name: [] for name in running}
-    for number in range(BATCHES):
-        for name in sorted(running, reverse=bool(number % 2)):
-            rates[name].append(_rate(running[name], script))
-    return {name: sorted(each) for name, each in rates.items()}
+    """Jobs a second of each batch, ascending."""
+    return in_turn(running, BATCHES, lambda cluster: _rate(cluster, script))
 
 
 def _rate(cluster: PbsCluster, script: str) -> float:

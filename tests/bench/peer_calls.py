@@ -5,7 +5,8 @@ import os
 import pwd
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from cosched.client import Client
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.bench.echo import METHOD, SERVICE, echo_server
-from tests.live.services import Service, wait_until
+from tests.live.services import COMMAND, Service, free_port, wait_until
 
 ROUNDS = 25
 CALLS, AT_A_TIME = 960, 32  # of each round
@@ -38,6 +39,21 @@ class PeerCalls:
     try_decision: float
     start_decision: float
     echo_latency: float
+
+
+@contextmanager
+def without_peer(folder: Path, **domain: Any) -> Iterator[Service]:
+    """A domain a whose peer b is never there; its service is yet to be started."""
+    service = Service(folder, "a")
+    service.wrapper = COMMAND
+    service.config["domain"].update(log_level="info", schedule_interval="30s", **domain)
+    service.config["manager"].update(slots=SLOTS)
+    service.config["coscheduling"].update(scheme="hold", on_peer_unreachable="hold", heartbeat_interval=0)
+    service.add_peer("b", f"127.0.0.1:{free_port()}")
+    try:
+        yield service
+    finally:
+        service.clear()
 
 
 def measure_peer_calls(service: Service) -> PeerCalls:
@@ -121,12 +137,9 @@ async def _seconds(work: Awaitable[Any]) -> float:
 async def _decide_start(peer: Any, pair: str) -> None:
     mate = await _ask_for_mate(peer, pair)
     status = await peer.GetMateStatus(_status_request(pair, mate))
-    answer = await peer.StartJob(
-        wire.StartJobRequest(
-            request_id=f"b/{pair}/1", job=_ours(mate), caller=_caller(pair), hold_generation=status.hold_generation
-        )
-    )
-    assert answer.started
+    said = {"request_id": f"b/{pair}/1", "job": _ours(mate), "caller": _caller(pair)}
+    request = wire.StartJobRequest(**said, hold_generation=status.hold_generation)
+    assert (await peer.StartJob(request)).started
 
 
 async def _decide_try(peer: Any, pair: str) -> None:

@@ -21,8 +21,8 @@ from cosched.core.protocol import named_mate
 from cosched.service.store import AuditRecord, EventRecord, JobScript, Store
 from cosched.v1 import domain_pb2
 from tests.bench import cpu_of_commands
-from tests.bench.peer_calls import SLOTS, PeerCalls, measure_peer_calls
-from tests.live.services import COMMAND, Service, free_port
+from tests.bench.peer_calls import SLOTS, PeerCalls, measure_peer_calls, without_peer
+from tests.live.services import Service, free_port
 from tests.service.job_records import queued
 
 JOBS = 10_000  # queued
@@ -61,19 +61,10 @@ def main() -> None:
 
 @contextmanager
 def _service(folder: Path, **domain: Any) -> Iterator[Service]:
-    """A domain a whose peer b is never there."""
-    service = Service(folder, "a")
-    service.wrapper = COMMAND
-    service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=2 * JOBS, **domain)
-    service.config["manager"].update(slots=SLOTS, policy="wfp")
-    service.config["coscheduling"].update(
-        scheme="hold", on_peer_unreachable="hold", max_held_fraction="1", heartbeat_interval=0
-    )
-    service.add_peer("b", f"127.0.0.1:{free_port()}")
-    try:
+    with without_peer(folder, max_jobs_per_user=2 * JOBS, **domain) as service:
+        service.config["manager"].update(policy="wfp")
+        service.config["coscheduling"].update(max_held_fraction="1")
         yield service
-    finally:
-        service.clear()
 
 
 # Calls of peers, and a queue of ten thousand jobs

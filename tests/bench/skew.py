@@ -4,13 +4,15 @@ Each job notes the time as its first command, a shell's $EPOCHREALTIME. `python 
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tests.live import workloads
 from tests.live.services import Pair
 from tests.live.workloads import SCHEMES
 
+T = TypeVar("T")
 SEED = 1
 SHARES = (0.5, 0.95, 0.99, 1.0)
 
@@ -32,6 +34,15 @@ def measure(
     if set(outcome.runs.values()) != {1} or outcome.alone() or len(outcome.times) != pairs:
         raise RuntimeError(f"not all pairs started together: {outcome.alone()}")
     return sorted(outcome.skews())
+
+
+def in_turn(sides: Mapping[str, T], rounds: int, measure: Callable[[T], float]) -> dict[str, list[float]]:
+    """What is measured of each side, ascending; the sides take turns, and which comes first alternates."""
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(rounds):
+        for name in sorted(sides, reverse=bool(number % 2)):
+            found[name].append(measure(sides[name]))
+    return {name: sorted(each) for name, each in found.items()}
 
 
 def quantile(ascending: Sequence[float], share: float) -> float:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from deploy.slurm.lab import Cluster, CoupledLab, Lab
+from tests.bench.skew import in_turn
 
 NODES, CPUS = 2, 10
 BATCHES = {"stream": (100, 5), "burst": (20, 25)}  # tasks, and batches: of 500 jobs on each cluster
@@ -36,12 +37,8 @@ def clusters() -> Iterator[dict[str, Cluster]]:
 
 
 def measure(running: Mapping[str, Cluster], tasks: int, batches: int) -> Rates:
-    """Jobs a second of each batch, ascending; which cluster comes first alternates."""
-    rates: dict[str, list[float]] = {name: [] for name in running}
-    for number in range(batches):
-        for name in sorted(running, reverse=bool(number % 2)):
-            rates[name].append(_rate(running[name], tasks))
-    return {name: sorted(each) for name, each in rates.items()}
+    """Jobs a second of each batch, ascending."""
+    return in_turn(running, batches, lambda cluster: _rate(cluster, tasks))
 
 
 def _rate(cluster: Cluster, tasks: int) -> float:

@@ -58,12 +58,11 @@ def test_what_does_not_go_together_is_refused_in_one_line(read: Read, text: str,
 
 
 def test_every_key_in_a_replay():
-    domain = Domain(
-        **parse_domain(
-            "a,trace=x,nodes=8,scheduler=fluid,harvesting=low_impact,distribution=favor_queued,level=3,resizes=on,"
-            "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
-        )
+    said = (
+        "a,trace=x,nodes=8,scheduler=fluid,harvesting=low_impact,distribution=favor_queued,level=3,resizes=on,"
+        "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
     )
+    domain = Domain(**parse_domain(said))
     assert FluidKeys.model_fields.keys() <= domain.model_fields_set
     rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True, cap=4)
     assert domain.machine_settings(8) == rules

@@ -43,13 +43,9 @@ def test_a_place_is_run_once(plan):
 
 
 def test_replications_differ_by_their_seed_alone():
+    without_script = [case for case in cases(QUICK) if "script" not in case.settings]
     first, second = (
-        [
-            case.settings
-            for case in cases(QUICK)
-            if case.labels["replication"] == number and "script" not in case.settings
-        ]
-        for number in (1, 2)
+        [case.settings for case in without_script if case.labels["replication"] == number] for number in (1, 2)
     )
     assert {settings["seed"] for settings in first} == {7}
     assert [{**settings, "seed": 8} for settings in first] == second
