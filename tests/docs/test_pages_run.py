@@ -99,24 +99,18 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 
-@pytest.mark.papers
-@pytest.mark.soak  # README and tour remain, and test_commands for the options of each page
-def test_the_page_on_fluid_scheduling_works_as_written(terminals, other_ports):
-    works_as_written(TOP / "docs" / "fluid.md", terminals, other_ports)
-
-
-@pytest.mark.papers
-def test_the_page_on_molding_works_as_written(terminals, other_ports):
-    assert works_as_written(TOP / "docs" / "molding.md", terminals, other_ports)
-
-
-@pytest.mark.papers
-def test_the_page_on_heterogeneous_sites_works_as_written(terminals):
-    assert works_as_written(TOP / "docs" / "heterogeneous.md", terminals, {"17741": str(free_port())})
-
-
-def test_the_page_on_choosing_machines_works_as_written(terminals):
-    assert works_as_written(TOP / "docs" / "select.md", terminals)
+@pytest.mark.parametrize(
+    "page",
+    [
+        # README and tour remain, and test_commands for the options of each page
+        pytest.param("fluid", marks=[pytest.mark.papers, pytest.mark.soak]),
+        pytest.param("molding", marks=pytest.mark.papers),
+        pytest.param("heterogeneous", marks=pytest.mark.papers),
+        "select",
+    ],
+)
+def test_the_page_works_as_written(page, terminals, other_ports):
+    assert works_as_written(TOP / "docs" / f"{page}.md", terminals, {**other_ports, "17741": str(free_port())})
 
 
 def test_the_tour_works_as_written(terminals, ports):

@@ -40,13 +40,19 @@ def runs(cluster: FluidCluster, job: str, now: int) -> None:
     cluster.take_events()
 
 
-@pytest.fixture
-def cluster() -> FluidCluster:
-    """Four nodes, all of a job that may shrink to one; a job of two with a mate has had its turn at 10."""
-    made = a_cluster()
+def with_a_pair(**rules) -> FluidCluster:
+    """Four nodes, all of a job that may shrink to one; a job of two with a mate comes at 10."""
+    made = a_cluster(**rules)
     submit(made, "long", 1, 4)
     runs(made, "long", 0)
     submit(made, "k", 2, 2, 10, paired=True)
+    return made
+
+
+@pytest.fixture
+def cluster() -> FluidCluster:
+    """It has had its turn."""
+    made = with_a_pair()
     assert made.next(10) is None
     return made
 
@@ -120,10 +126,7 @@ def test_what_a_mate_that_has_come_or_patience_changes_lets_it_harvest_again(clu
 
 def test_no_more_is_kept_than_may_be_held():
     """ "... and is bounded like holds (max_held_fraction)": others go on, and what comes free by itself is its own."""
-    cluster = a_cluster(cap=1)
-    submit(cluster, "long", 1, 4)
-    runs(cluster, "long", 0)
-    submit(cluster, "k", 2, 2, 10, paired=True)
+    cluster = with_a_pair(cap=1)
     submit(cluster, "next", 1, 1, 10)
     assert cluster.next(10).job == "next"
     cluster.start("next", 10)
@@ -169,10 +172,7 @@ def test_a_job_that_was_ready_before_a_restart_uses_nothing():
 
 
 def test_a_slot_is_claimed_once_the_nodes_are_left():
-    cluster = a_cluster(slots=True)
-    submit(cluster, "long", 1, 4)
-    runs(cluster, "long", 0)
-    submit(cluster, "k", 2, 2, 10, paired=True)
+    cluster = with_a_pair(slots=True)
     assert cluster.meeting.book(Book("k", 20, 1), 10).allocation is not None
     cluster.meeting.move_slot("k", 3)
     cluster.enter(20)

@@ -57,6 +57,14 @@ def booked(scheduler, job: str, at: int, now: int = 0) -> bool:
     return scheduler.meeting.book(Book(job, at, 1), now).allocation is not None
 
 
+def with_slot(scheduler, at: int, priority: Priority = MEDIUM) -> None:
+    """A job with a mate, 1, has a slot that does not move."""
+    submit(scheduler, "1", priority=priority, paired=True)
+    yields(scheduler, "1", 0)
+    assert booked(scheduler, "1", at)
+    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
+
+
 def test_a_slot_is_where_the_job_would_end_first(scheduler):
     """Behind job 1, which runs on a until 10, the cluster ends at 14, machine a at 20, and b 12 s after its start."""
     submit(scheduler, "1")
@@ -68,12 +76,9 @@ def test_a_slot_is_where_the_job_would_end_first(scheduler):
 
 
 def test_the_hole_before_a_slot_is_for_what_ends_in_time(scheduler):
-    submit(scheduler, "1", paired=True)
-    yields(scheduler, "1", 0)
-    assert booked(scheduler, "1", 15)
+    with_slot(scheduler, 15)
     submit(scheduler, "2")
     submit(scheduler, "3")
-    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
     assert starts(scheduler, 1) == ["2"]
     scheduler.leave("2", 9, JobState.COMPLETED)
     assert starts(scheduler, 9) == [], "job 3 would run over the slot"
@@ -107,10 +112,7 @@ def test_a_slot_is_claimed_only_when_it_has_come_and_its_machines_are_free(sched
 
 def test_a_low_job_with_a_slot_counts_as_medium(scheduler):
     """A job of high priority is placed behind it; without the slot it would displace it."""
-    submit(scheduler, "1", priority=LOW, paired=True)
-    yields(scheduler, "1", 0)
-    assert booked(scheduler, "1", 5)
-    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
+    with_slot(scheduler, 5, LOW)
     submit(scheduler, "2", priority=HIGH, now=1)
     assert starts(scheduler, 1) == []
     scheduler.meeting.unbook("1", 1)
@@ -119,9 +121,6 @@ def test_a_low_job_with_a_slot_counts_as_medium(scheduler):
 
 
 def test_a_job_before_a_slot_holds_no_longer_than_it_can(scheduler):
-    submit(scheduler, "1", paired=True)
-    yields(scheduler, "1", 0)
-    assert booked(scheduler, "1", 30)
-    scheduler.meeting.move_slot("1", SlotMoves.NEVER)
+    with_slot(scheduler, 30)
     submit(scheduler, "2", paired=True, now=1)
     assert scheduler.next(1).hold_limit == 20

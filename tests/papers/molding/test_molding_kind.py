@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from pydantic import ValidationError
 
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched_papers.molding.curves import Downey, Measured
@@ -52,11 +51,6 @@ def test_what_a_submission_cannot_say(keys, said, reason):
         MOLDING.submitted(keys, said)
 
 
-def test_a_live_domain_is_not_trained_with_drawn_workloads():
-    with pytest.raises(ValidationError, match="trained needs a generated trace, in a simulation: else give past, or a"):
-        MoldingKeys(prediction="trained")
-
-
 def test_a_job_waits_for_its_least_size():
     def told(sizing: Sizing, **kept: int):
         scheduler = MOLDING.open(MoldingSettings(10, sizing))
@@ -101,22 +95,13 @@ def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
         ({"sizes": "0.8..0.7"}, "the second from the first to 2"),
         ({"sizes": "0.5..1", "sizing": "none"}, "sizing=none does not use it"),
         ({"sizes": "0.5..1", "speedup": "downey"}, "speedup=downey does not use it"),
-    ],
-)
-def test_sizes_that_are_refused(keys, reason):
-    with pytest.raises(ValueError, match=reason):
-        MoldingKeys(**keys)
-
-
-@pytest.mark.parametrize(
-    ("keys", "reason"),
-    [
+        ({"prediction": "trained"}, "trained needs a generated trace, in a simulation: else give past, or a"),
         ({"backfill": "conservative"}, "conservative has meaning with sizing=cirne_berman and sizing=none only"),
         ({"backfill": "conservative", "sizing": "scojo"}, "only: sizing=scojo reserves one job"),
         ({"backfill": "none", "sizing": "none"}, "a molding scheduler always backfills: give easy or conservative"),
     ],
 )
-def test_backfilling_that_is_refused(keys, reason):
+def test_keys_that_are_refused(keys, reason):
     with pytest.raises(ValueError, match=reason):
         MoldingKeys(**keys)
 
