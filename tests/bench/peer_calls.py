@@ -101,7 +101,7 @@ async def _decisions(echo_address: str, address: str, kind: str) -> list[tuple[f
     decide = _decide_start if kind == "start" else _decide_try
     times = []
     async with grpc.aio.insecure_channel(echo_address) as channel, grpc.aio.insecure_channel(address) as peer_channel:
-        echo, peer = _echo(channel), CoschedulingServiceStub(peer_channel)
+        echo, peer = echo_call(channel), CoschedulingServiceStub(peer_channel)
         mates = {pair: await _ask_for_mate(peer, pair) for pair in (f"{kind}{n}" for n in range(PAIRS))}
         for pair, mate in mates.items():
             request = _status_request(pair, mate)
@@ -137,7 +137,7 @@ async def _seconds(work: Awaitable[Any]) -> float:
 async def _decide_start(peer: Any, pair: str) -> None:
     mate = await _ask_for_mate(peer, pair)
     status = await peer.GetMateStatus(_status_request(pair, mate))
-    said = {"request_id": f"b/{pair}/1", "job": _ours(mate), "caller": _caller(pair)}
+    said = {"request_id": f"b/{pair}/1", "job": ours(mate), "caller": caller(pair)}
     request = wire.StartJobRequest(**said, hold_generation=status.hold_generation)
     assert (await peer.StartJob(request)).started
 
@@ -146,12 +146,12 @@ async def _decide_try(peer: Any, pair: str) -> None:
     mate = await _ask_for_mate(peer, pair)
     status = await peer.GetMateStatus(_status_request(pair, mate))
     assert status.status == wire.MATE_STATUS_QUEUING
-    request = wire.TryStartMateRequest(request_id=f"b/{pair}/1", job=_ours(mate), caller=_caller(pair))
+    request = wire.TryStartMateRequest(request_id=f"b/{pair}/1", job=ours(mate), caller=caller(pair))
     assert not (await peer.TryStartMate(request)).started
 
 
 async def _ask_for_mate(peer: Any, pair: str) -> str:
-    answer = await peer.GetMateJobId(wire.GetMateJobIdRequest(job=_caller(pair), pair=pair, owner=OWNER))
+    answer = await peer.GetMateJobId(wire.GetMateJobIdRequest(job=caller(pair), pair=pair, owner=OWNER))
     assert answer.lookup == wire.MATE_LOOKUP_FOUND
     return str(answer.mate.job_id)
 
@@ -173,7 +173,7 @@ async def _rates(echo_address: str, address: str, pids: tuple[int, int]) -> list
         mate = await _ask_for_mate(peer, "try0")
         rounds = []
         for _ in range(ROUNDS):
-            echo_rate, echo_cpu = await _load(_echo(channel), _status_request("try0", mate), pids[0])
+            echo_rate, echo_cpu = await _load(echo_call(channel), _status_request("try0", mate), pids[0])
             rate, cpu = await _load(peer.GetMateStatus, _status_request("try0", mate), pids[1])
             rounds.append((echo_rate, rate, echo_cpu, cpu))
     return rounds
@@ -198,18 +198,21 @@ def _cpu(pid: int) -> float:
 # Messages
 
 
-def _echo(channel: grpc.aio.Channel) -> Send:
+def echo_call(channel: grpc.aio.Channel) -> Send:
+    """Return what sends a status request to an echo server."""
     message = wire.GetMateStatusRequest
     return channel.unary_unary(f"/{SERVICE}/{METHOD}", message.SerializeToString, message.FromString)
 
 
 def _status_request(pair: str, mate: str) -> wire.GetMateStatusRequest:
-    return wire.GetMateStatusRequest(job=_ours(mate), caller=_caller(pair))
+    return wire.GetMateStatusRequest(job=ours(mate), caller=caller(pair))
 
 
-def _ours(job: str) -> wire.JobRef:
+def ours(job: str) -> wire.JobRef:
+    """A job of the service that is measured."""
     return wire.JobRef(domain="a", job_id=job)
 
 
-def _caller(pair: str) -> wire.JobRef:
+def caller(pair: str) -> wire.JobRef:
+    """A job of its peer."""
     return wire.JobRef(domain="b", job_id=pair)

@@ -30,9 +30,10 @@ from cosched.service.store import JobScript, Store
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.bench import cpu_of
-from tests.bench.echo import METHOD, SERVICE, echo_server
+from tests.bench.echo import echo_server
 from tests.bench.loop.batch_systems import FAKES, Fake
 from tests.bench.loop.kinds import ENTRY_POINTS, EXAMPLES, KINDS, RUNNING, Kind
+from tests.bench.peer_calls import caller, echo_call, ours
 from tests.live.scripted_peer import ScriptedPeer
 from tests.live.services import COMMAND, Service, wait_until
 from tests.service.job_records import queued
@@ -236,8 +237,7 @@ def _step(work: Fake | Submitter, over: threading.Event) -> None:
 async def _ask(address: str, pairs: Sequence[int], found: Figures, until: float) -> None:
     with echo_server() as (echo_address, _):
         async with grpc.aio.insecure_channel(address) as channel, grpc.aio.insecure_channel(echo_address) as other:
-            peer, message = CoschedulingServiceStub(channel), wire.GetMateStatusRequest
-            echo = other.unary_unary(f"/{SERVICE}/{METHOD}", message.SerializeToString, message.FromString)
+            peer, echo = CoschedulingServiceStub(channel), echo_call(other)
             await asyncio.gather(_ask_states(peer, echo, pairs, found, until), _try(peer, pairs, found, until))
 
 
@@ -245,8 +245,8 @@ async def _ask_states(peer: Any, echo: Any, pairs: Sequence[int], found: Figures
     for number in range(1 << 30):
         if (began := time.monotonic()) > until:
             return
-        job = pairs[number % len(pairs)]
-        request = wire.GetMateStatusRequest(job=_ours(job), caller=_caller(job))
+        job = str(pairs[number % len(pairs)])
+        request = wire.GetMateStatusRequest(job=ours(job), caller=caller(job))
         await echo(request)
         echoed = time.monotonic()
         with suppress(grpc.RpcError):  # it was not heard in time: that counts as long as it took
@@ -260,20 +260,12 @@ async def _try(peer: Any, pairs: Sequence[int], found: Figures, until: float) ->
     for number in range(1, 1 << 30):
         if (began := time.monotonic()) > until:
             return
-        job = pairs[number % len(pairs)]
-        request = wire.TryStartMateRequest(request_id=f"b/{job}/{number}", job=_ours(job), caller=_caller(job))
+        job = str(pairs[number % len(pairs)])
+        request = wire.TryStartMateRequest(request_id=f"b/{job}/{number}", job=ours(job), caller=caller(job))
         with suppress(grpc.RpcError):
             await peer.TryStartMate(request)
         found.tries.append(time.monotonic() - began)
         await asyncio.sleep(max(0.0, began + TRIES - time.monotonic()))
-
-
-def _ours(job: int) -> wire.JobRef:
-    return wire.JobRef(domain="a", job_id=str(job))
-
-
-def _caller(job: int) -> wire.JobRef:
-    return wire.JobRef(domain="b", job_id=str(job))
 
 
 if __name__ == "__main__":
