@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.live.own import SSH_CONFIG, SSHD_CONFIG, make_key, missing_user, seeing, sshd_command
+from tests.live.own import SSH_CONFIG, SSHD_CONFIG, make_key, missing_user, running, seeing, sshd_command
 from tests.live.services import free_port
-from tests.waiting import wait_until
 
 
 def bind(source: Path, target: Path) -> None:
@@ -70,26 +69,14 @@ class Host:
             keys.write((self.folder / f"{user}.key.pub").read_text())
         self.give(user)
 
-    @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serving(self) -> AbstractContextManager[None]:
         """Run the sshd."""
-        log = self.folder / "sshd.log"
-        with self.running(log, "Server listening", *sshd_command("-D", "-e", "-f", f"{self.folder}/sshd_config")):
-            yield
+        command = sshd_command("-D", "-e", "-f", f"{self.folder}/sshd_config")
+        return self.running(self.folder / "sshd.log", "Server listening", *command)
 
-    @contextmanager
-    def running(self, log: Path, ready: str, *command: str) -> Iterator[None]:
+    def running(self, log: Path, ready: str, *command: str) -> AbstractContextManager[None]:
         """Run a command of root's here; it is ready when it has said so."""
-        with log.open("wb") as said:
-            process = subprocess.Popen(seeing(self.passwd, *command), stdout=said, stderr=said)
-        try:
-            wait_until(lambda: ready in log.read_text() or process.poll() is not None, f"{command} is ready")
-            if process.poll() is not None:
-                raise SystemExit(f"{command}: {log.read_text()}")
-            yield
-        finally:
-            process.terminate()
-            process.wait()
+        return running(log, ready, *seeing(self.passwd, *command))
 
     def run(self, user: str, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command as this user types it here."""

@@ -61,16 +61,10 @@ class PatientClient(LocalClient):
 
 
 def campaign(
-    domains: Federation,
-    sides: Sides,
-    seed: int,
-    kills: int,
-    signals: Sequence[int] = (signal.SIGKILL,),
-    patience: float = RUN_PATIENCE,
-    strike: Strike | None = None,
-    also: Sequence[Callable[[Event], None]] = (),
+    domains: Federation, sides: Sides, seed: int, kills: int, signals: Sequence[int] = (signal.SIGKILL,),
+    patience: float = RUN_PATIENCE, strike: Strike | None = None, also: Sequence[Callable[[Event], None]] = (),
     most_alive: float = MOST_ALIVE,
-) -> Seen:
+) -> Seen:  # fmt: skip
     """Submit the work little by little, while services are killed and started so often; then see it to its end.
 
     `strike`: what is done to them instead; it counts up `Seen.kills`. `also`: what others do at the same time, until
@@ -78,16 +72,14 @@ def campaign(
     """
     chance, seen, over, services = random.Random(seed), Seen(), Event(), domains.services
     choices = [*((service,) for service in services), services]
-    threads = [_submitter(service, work, seen, over, seed) for service, work in zip(services, sides, strict=True)]
-    threads += [_watcher(service, seen, over) for service in services]
-    threads += [partial(act, over) for act in also]
+    threads = [partial(_watch, service, seen, over) for service in services] + [partial(act, over) for act in also]
+    for service, work in zip(services, sides, strict=True):
+        threads.append(partial(_submit, service, work, seen, over, random.Random(f"{seed} {service.name}")))
+    strike = strike or partial(_outage, signals=signals)
     with _running(threads, over):
         while seen.kills < kills:
             time.sleep(chance.uniform(0, most_alive))
-            if strike is None:
-                _outage(chance.choice(choices), chance, seen, signals)
-            else:
-                strike(chance.choice(choices), chance, seen)
+            strike(chance.choice(choices), chance, seen)
     wait_until(lambda: is_idle(domains), "all jobs have ended", patience)
     return seen
 
@@ -125,36 +117,26 @@ def _restart(services: Sequence[Service], number: int) -> int:
     return len(services)
 
 
-def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, seed: int) -> Callable[[], None]:
-    chance = random.Random(f"{seed} {service.name}")
-
-    def submit() -> None:
-        with PatientClient(service) as client:
-            for job in work:
-                others = [peer["name"] for peer in service.config["peer"]]
-                named = {"group": job.name, "members": others} if len(others) > 1 and job.name else {"pair": job.name}
-                asked = {"nodes": job.nodes, "least": job.least, "time_limit": job.time_limit}
-                makes = script_that_notes if job.least is None else script_that_adapts
-                script = makes(service.folder.parent, job.seconds)
-                seen.jobs[service.name].append(client.submit(script, or_alone=bool(job.name), **asked, **named).id)
-                over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))
-
-    return submit
+def _submit(service: Service, work: Sequence[Work], seen: Seen, over: Event, chance: random.Random) -> None:
+    others = [peer["name"] for peer in service.config["peer"]]
+    with PatientClient(service) as client:
+        for job in work:
+            named = {"group": job.name, "members": others} if len(others) > 1 and job.name else {"pair": job.name}
+            asked = {"nodes": job.nodes, "least": job.least, "time_limit": job.time_limit}
+            makes = script_that_notes if job.least is None else script_that_adapts
+            script = makes(service.folder.parent, job.seconds)
+            seen.jobs[service.name].append(client.submit(script, or_alone=bool(job.name), **asked, **named).id)
+            over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))
 
 
-def _watcher(service: Service, seen: Seen, over: Event) -> Callable[[], None]:
-    outages = seen.outages[service.name]
-
-    def watch() -> None:
-        with service.client(timeout=2) as client:
-            while not over.wait(LOOK_EVERY):
-                before = len(outages)
-                try:
-                    holding = client.jobs(["holding"])
-                except Unreachable:
-                    continue
-                for job in holding:
-                    shown = seen.holds.setdefault((service.name, job.id, job.holds.generation), set())
-                    shown.add((before, job.holds.until))
-
-    return watch
+def _watch(service: Service, seen: Seen, over: Event) -> None:
+    with service.client(timeout=2) as client:
+        while not over.wait(LOOK_EVERY):
+            before = len(seen.outages[service.name])
+            try:
+                holding = client.jobs(["holding"])
+            except Unreachable:
+                continue
+            for job in holding:
+                shown = seen.holds.setdefault((service.name, job.id, job.holds.generation), set())
+                shown.add((before, job.holds.until))

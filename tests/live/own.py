@@ -98,18 +98,25 @@ def make_key(file: Path) -> None:
 
 
 @contextmanager
+def running(log: Path, ready: str, *command: object) -> Iterator[None]:
+    """Run a command; it is ready when it has said so."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        wait_until(lambda: ready in log.read_text() or process.poll() is not None, f"{command} is ready")
+        assert process.poll() is None, f"{command}: {log.read_text()}"
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
 def serving(config: Path) -> Iterator[Path]:
     """Run an administrators' service eureka; its log."""
     log = config.with_suffix(".log")
-    with log.open("wb") as output:
-        service = subprocess.Popen([BIN / "cosched", "serve", "--config", config], stdout=output, stderr=output)
-    try:
-        wait_until(lambda: "serving eureka" in log.read_text() or service.poll() is not None, "the site serves")
-        assert service.poll() is None, log.read_text()
+    with running(log, "serving eureka", BIN / "cosched", "serve", "--config", config):
         yield log
-    finally:
-        service.terminate()
-        service.wait()
 
 
 def seeing(passwd: Path, *command: str) -> list[str]:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.live.owners import EXAMPLES
 from tests.live.services import Service, fill, free_port, noted, script_that_notes, start_together, wait_until
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "example_peer.py"
-
-
-def loaded() -> Any:
-    spec = importlib.util.spec_from_file_location("example_peer", EXAMPLE)
-    module = sys.modules["example_peer"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
-def both(make_service: Any, tmp_path: Path) -> Iterator[SimpleNamespace]:
+def both(make_service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """Domain a, which is a service of ours, and the foreign domain b with 4 nodes."""
-    example, over = loaded(), threading.Event()
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example, over = import_module("example_peer"), threading.Event()
     service: Service = make_service("a", scheme="hold", hold_check=1)
     address = f"127.0.0.1:{free_port()}"
     service.add_peer("b", address)
@@ -103,10 +95,8 @@ def test_a_copy_of_a_call_changes_nothing_also_after_a_restart(both: SimpleNames
     asked = wire.GetMateJobIdRequest(job=caller, pair="p", owner=both.owner)
     assert both.b.GetMateJobId(asked, None).mate == job
     held = both.b.GetMateStatus(wire.GetMateStatusRequest(job=job, caller=caller), None)
-    late, order = (
-        wire.StartJobRequest(request_id=f"a/77/{n}", job=job, caller=caller, hold_generation=held.hold_generation)
-        for n in (1, 2)
-    )
+    ids = {"job": job, "caller": caller, "hold_generation": held.hold_generation}
+    late, order = (wire.StartJobRequest(request_id=f"a/77/{n}", **ids) for n in (1, 2))
     assert both.b.StartJob(order, None).started
     both.stop()
     again = both.example.Domain("b", 4, both.file, {})
