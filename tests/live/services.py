@@ -25,14 +25,9 @@ COMMAND = (str(Path(sys.executable).with_name("cosched")),)
 WITH_MATES = (Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT, Why.ALL_BOOKED)
 
 
-def _ports() -> Iterator[int]:
-    """Ports for this process: other testers take others, and the kernel gives higher ones to whoever asks for any."""
-    tester = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    first = 10_000 + 1000 * (tester % 22)
-    return cycle(first + (os.getpid() + number) % 1000 for number in range(1000))
-
-
-_PORTS = _ports()
+# Ports for this process: other testers take others, and the kernel gives higher ones to whoever asks for any.
+_TESTER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = cycle(10_000 + 1000 * (_TESTER % 22) + (os.getpid() + number) % 1000 for number in range(1000))
 
 
 def free_port() -> int:
@@ -147,18 +142,15 @@ class Service(AbstractContextManager):
     def is_serving(self) -> bool:
         """Whether it listens wherever it should, as it says when it does, and answers."""
         assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.log}"
-        if f"serving {self.name} on " not in self._said_since_start():
-            return False
+        with (self.folder / "log").open("rb") as log:
+            log.seek(self._said_before)
+            if f"serving {self.name} on ".encode() not in log.read():
+                return False
         try:
             with self.client() as client:
                 return bool(client.domain().name == self.name)
         except Unreachable:
             return False
-
-    def _said_since_start(self) -> str:
-        with (self.folder / "log").open("rb") as log:
-            log.seek(self._said_before)
-            return log.read().decode(errors="replace")
 
     def kill(self, number: int = signal.SIGKILL) -> int:
         """End it by a signal, at once or gracefully; its exit code."""

@@ -78,12 +78,8 @@ def failed_calls(service: Service) -> list[str]:
 
 @pytest.fixture
 def make_world(make_pair):
-    with ExitStack() as stack:
-
-        def make(history: int, *, tls: bool) -> World:
-            return World(make_pair(scheme="hold"), stack.enter_context(a_public_folder()), history, tls)
-
-        yield make
+    with a_public_folder() as folder:
+        yield lambda history, *, tls: World(make_pair(scheme="hold"), folder, history, tls)
 
 
 KINDS = ("history", "half_open")

@@ -6,6 +6,7 @@ The service is real; the tests are its peer b, which has jobs of any id.
 import grpc
 import pytest
 
+from cosched.client import Client
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.scripted_peer import ScriptedPeer
@@ -21,15 +22,8 @@ UNSUBMITTED = wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_UNSUBMITTED)
 class World:
     """The service a, and b, which says that nobody has submitted a mate, and calls a."""
 
-    def __init__(self, service: Service, address: str) -> None:
-        self.service = service
-        self.client = service.client()
-        self.channel = grpc.insecure_channel(address)
-        self.stub = CoschedulingServiceStub(self.channel)
-
-    def close(self) -> None:
-        self.client.close()
-        self.channel.close()
+    def __init__(self, service: Service, client: Client, stub: CoschedulingServiceStub) -> None:
+        self.service, self.client, self.stub = service, client, stub
 
     def pair(self, name: str, nodes: int) -> str:
         """The id of a new job of a, whose mate is job `name` of b by now."""
@@ -81,9 +75,8 @@ def world(make_service):
         service = make_service("a", scheme="hold", max_held_fraction="0.25", release_interval=0)
         service.config["manager"]["slots"] = ALL
         service.add_peer("b", b.address)
-        world = World(service.start(), service.address)
-        yield world
-        world.close()
+        with service.start().client() as client, grpc.insecure_channel(service.address) as channel:
+            yield World(service, client, CoschedulingServiceStub(channel))
 
 
 def test_copies_of_a_call_that_come_at_once_start_the_job_once(world):

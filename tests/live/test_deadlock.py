@@ -11,16 +11,6 @@ from tests.live.workloads import Work
 P, Q = (Work(name, 1, 0.1) for name in "pq")
 
 
-def hold_each_other_up(pair: Pair) -> None:
-    """Two single-slot domains get the two pairs in opposite orders; the first on each side holds the only slot."""
-    workloads.submit(pair.a, [P])
-    wait_until(lambda: workloads.jobs(pair.a)[0].state == "holding")
-    workloads.submit(pair.b, [Q])
-    wait_until(lambda: workloads.jobs(pair.b)[0].state == "holding")
-    workloads.submit(pair.a, [Q])
-    workloads.submit(pair.b, [P])
-
-
 def states(pair: Pair) -> list[tuple[str, ...]]:
     return [tuple(job.state for job in workloads.jobs(service)) for service in pair.both]
 
@@ -36,12 +26,19 @@ def check_all_started_together(pair: Pair) -> None:
 
 @pytest.fixture
 def deadlock(make_pair):
-    """A deadlock without a release timer, that has lasted for some periodic iterations on both sides."""
+    """A deadlock without a release timer, that has lasted for some periodic iterations on both sides.
+
+    Two single-slot domains get the two pairs in opposite orders; the first on each side holds the only slot.
+    """
     pair = workloads.set_up(make_pair(), 1, release_interval=0, max_held_fraction=1)
     for service in pair.both:
         service.config["domain"] |= {"schedule_interval": 1, "http": service.listen_to_http()}
     pair.start()
-    hold_each_other_up(pair)
+    for service, first in ((pair.a, P), (pair.b, Q)):
+        workloads.submit(service, [first])
+        wait_until(lambda service=service: workloads.jobs(service)[0].state == "holding")
+    workloads.submit(pair.a, [Q])
+    workloads.submit(pair.b, [P])
     wait_until(lambda: states(pair) == [("holding", "queued")] * 2)
     enough = [iterations(service) + 3 for service in pair.both]
     wait_until(lambda: all(map(ge, map(iterations, pair.both), enough)), "some iterations")

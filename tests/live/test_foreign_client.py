@@ -11,6 +11,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.rpc.error_details_pb2 import ErrorInfo
 
+from cosched.client import Client
 from cosched.v1 import coscheduling_pb2, domain_pb2
 from tests.live.services import PATIENCE, Service, script_that_notes, wait_until
 
@@ -32,9 +33,8 @@ INVALID_ARGUMENT, PERMISSION_DENIED = 3 << 3, 7 << 3  # as exit codes of `buf cu
 class World:
     """The service a, and a job of it that holds: the mate of b's job 7."""
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self.client = service.client()
+    def __init__(self, service: Service, client: Client) -> None:
+        self.service, self.client = service, client
         self.job = self.client.submit(script_that_notes(service.folder), mate="b:7").id
         wait_until(lambda: self.client.job(self.job).state == "holding")
         self.about_the_job = {"job": {"domain": "a", "job_id": self.job}, "caller": {"domain": "b", "job_id": "7"}}
@@ -62,9 +62,8 @@ class World:
 def world(make_service):
     service = make_service("a", on_peer_unreachable="hold", release_interval=0)
     service.add_peer("b", "127.0.0.1:1")
-    made = World(service.start())
-    yield made
-    made.client.close()
+    with service.start().client() as client:
+        yield World(service, client)
 
 
 def test_it_lists_and_describes_what_there_is(world):

@@ -73,13 +73,6 @@ def said(service: Service, begin: str) -> list[str]:
     return [line for line in lines if line.startswith(begin)]
 
 
-def assert_peers_are_told_to_come_again(service: Service) -> None:
-    ids = {"job": {"domain": "a", "job_id": "1"}, "caller": {"domain": "b", "job_id": "77"}}
-    request = wire.TryStartMateRequest(request_id="b/77/1", **ids)
-    with grpc.insecure_channel(service.address) as channel:
-        assert refusal(CoschedulingServiceStub(channel).TryStartMate, request) == ("UNAVAILABLE", "STALLED")
-
-
 class Stalled:
     """A pair whose domain a has no room for its database: one job of a has ended since, others could start."""
 
@@ -121,7 +114,10 @@ def test_no_room_for_the_database(pair, small_disk, ending):
     with pair.a.client() as a, pytest.raises(Unreachable) as caught:
         a.submit(script_that_notes(stalled.folder))
     assert caught.value.reason == "STALLED"
-    assert_peers_are_told_to_come_again(pair.a)
+    ids = {"job": {"domain": "a", "job_id": "1"}, "caller": {"domain": "b", "job_id": "77"}}
+    request = wire.TryStartMateRequest(request_id="b/77/1", **ids)
+    with grpc.insecure_channel(pair.a.address) as channel:  # peers are told to come again
+        assert refusal(CoschedulingServiceStub(channel).TryStartMate, request) == ("UNAVAILABLE", "STALLED")
     with ThreadPoolExecutor(1) as pool, PatientClient(pair.a) as patient:
         submitting = pool.submit(patient.submit, script_that_notes(stalled.folder))
         assert len(noted(stalled.folder)) == 1  # nothing has started

@@ -18,28 +18,19 @@ def trio(make_federation):
     return make_federation("abc", scheme="hold").start().services
 
 
-def refusal(client, **named) -> str:
-    with pytest.raises(ClientError) as refused:
-        client.submit("#!/bin/sh\n", **named)
-    return refused.value.message
-
-
-def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_path):
+def test_a_group_starts_together_and_the_name_of_a_pair_is_refused(trio, tmp_path):
     script = script_that_notes(tmp_path)
     with trio[0].client() as a, trio[1].client() as b, trio[2].client() as c:
-        assert refusal(a, group="g", members=["b", "d"]).startswith("no domain d (configured: b, c)")
-        assert refusal(a, group="g", members=["a", "b"]).startswith("a is this domain")
         first = a.submit(script, group="g", members=["b", "c"])
-        assert refusal(a, group="g", members=["c", "b"]).startswith("group g: job 1 is its member here already")
-        assert refusal(b, group="g", members=["a"]).startswith("the job of that name on a names other domains")
         two = b.submit(script, pair="two", pair_domain="c")
-        assert refusal(c, group="two", members=["a", "b"]).startswith("group two: the job on b names other domains")
+        with pytest.raises(ClientError, match="group two: the job on b names other domains"):
+            c.submit("#!/bin/sh\n", group="two", members=["a", "b"])
         b.cancel(two)
         second = b.submit(script, group="g", members=["a", "c"])
         assert [str(member) for member in second.group.members] == ["a:1", "c"]
         c.submit(script, group="g", members=["a", "b"])
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
-        assert [str(member) for member in a.job(first).group.members] == ["b:3", "c:2"]
+        assert [str(member) for member in a.job(first).group.members] == ["b:2", "c:2"]
     assert len(noted(tmp_path)) == 3
     assert start_together(trio)
 

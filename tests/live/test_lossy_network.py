@@ -36,12 +36,10 @@ class World:
         for network, fault in zip(self.networks, faults, strict=True):
             network.set(fault)
 
-    def _have_run(self) -> bool:
-        return all(client.job(job).state == "completed" for client, job in self.jobs)
-
     def starts(self) -> list[str]:
         """Why the jobs started, once all have; each has done so once, as it has noted itself too."""
-        wait_until(self._have_run, "all have run", RUN_PATIENCE)
+        for client, job in self.jobs:
+            wait_until(lambda a=client, job=job: a.job(job).state == "completed", f"{job} has run", RUN_PATIENCE)
         starts = Counter(start[:2] for start in noted(self.pair.folder))
         assert starts == {(job.domain, job.id): 1 for _, job in self.jobs}
         services = {service.name: service for service in self.pair.both}

@@ -41,15 +41,12 @@ def start_together(pair, name: str) -> None:
 
 def stranger(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
     """Of another authority."""
-    Pki(files / "other").files(service.name)
-    for suffix in (".pem", ".key"):
-        shutil.copy(files / "other" / f"{service.name}{suffix}", files)
+    take(Pki(files / "other").files(service.name), service, files)
 
 
 def expired(service: Service, files: Path, pki: Pki) -> None:
     identity = SITE + service.name
-    made = pki.made(service.name, [identity], [server_name(identity)], begin=-3, end=-1)
-    take(made, service, files)
+    take(pki.made(service.name, [identity], [server_name(identity)], begin=-3, end=-1), service, files)
 
 
 def impostor(service: Service, files: Path, pki: Pki) -> None:
