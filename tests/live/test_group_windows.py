@@ -102,7 +102,8 @@ def test_who_misses_the_instant_waits_for_its_owner(make_federation):
     at = from_now(20).isoformat()
     for service in federation.services:
         submit(service, "--at", at)
-    wait_until(lambda: "(InstantPassed: the instant of --at has passed" in a.run("show", "1").stdout, "it has passed")
+    passed = "(InstantPassed: the instant that its group was given has passed"
+    wait_until(lambda: passed in a.run("show", "1").stdout, "it has passed")
     assert noted(federation.folder) == []
     assert "cosched unlink 1 lets it start alone" in a.run("explain", "1").stdout
     assert a.run("unlink", "--yes", "1").returncode == 0
