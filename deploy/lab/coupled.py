@@ -276,18 +276,11 @@ class CoupledLab:
         return f"127.0.0.1:{domain.port}"
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
-        service = domain.service
         batch = domain.kind != Local.kind
         of_manager = {key: value for key, value in self._settings.items() if key in _OF_MANAGER and batch}
         others = {key: value for key, value in self._settings.items() if key not in _OF_MANAGER}
         return {
-            "domain": {
-                "name": domain.name,
-                "listen": f"127.0.0.1:{domain.port}",
-                "plaintext": True,
-                "socket": str(service.socket),
-                "state": str(service.state),
-            },
+            "domain": domain.service.domain(domain.name, f"127.0.0.1:{domain.port}"),
             "coscheduling": {"scheme": scheme, **others},
             "peer": [{"name": peer.name, "address": self.address(peer)} for peer in self if peer is not domain],
             "manager": {"kind": domain.kind, **domain.manager(), **of_manager},

@@ -68,6 +68,11 @@ class Service:
         """The configuration, which is used from the next start on."""
         return self._configuration.read_text()
 
+    def domain(self, name: str, listen: str) -> dict[str, object]:
+        """Return the section [domain] of its configuration."""
+        places = {"socket": str(self.socket), "state": str(self.state)}
+        return {"name": name, "listen": listen, "plaintext": True, **places}
+
     def configure(self, sections: Sections) -> None:
         """Write the configuration for the next start."""
         self._configuration.write_text(_toml(sections))

@@ -172,16 +172,8 @@ class CoupledLab:
             wait_for(domain.service.knows_clocks, what, PATIENCE, logs, _INTERVAL)
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
-        service = domain.service
         return {
-            "domain": {
-                "name": domain.name,
-                "listen": domain.address,
-                "plaintext": True,
-                "socket": str(service.socket),
-                "state": str(service.state),
-                **self._settings_of(_OF_DOMAIN),
-            },
+            "domain": domain.service.domain(domain.name, domain.address) | self._settings_of(_OF_DOMAIN),
             "coscheduling": {"scheme": scheme, **self._other_settings()},
             "peer": [{"name": peer.name, "address": peer.address} for peer in self if peer is not domain],
             "manager": {
