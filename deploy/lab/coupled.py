@@ -15,8 +15,7 @@ from types import TracebackType
 from deploy.gridengine.lab import GridEngineCluster, install_prolog
 from deploy.gridengine.lab.cluster import free_port
 from deploy.lab.keeping import Keeping
-from deploy.lab.service import Sections, Service
-from deploy.lab.waiting import wait_for
+from deploy.lab.service import Sections, Service, start_together
 from deploy.pbs.lab.cluster import PbsCluster
 from deploy.pbs.lab.installed_hook import install_hook
 from deploy.slurm.lab import CoupledLab as SlurmLab
@@ -260,16 +259,7 @@ class CoupledLab:
             domain.service.stop()
         for domain, scheme in zip(self, self._schemes, strict=True):
             domain.service.configure(self._sections(domain, scheme))
-        with ExitStack() as starting:
-            for domain in self:
-                starting.enter_context(domain.service.starting())
-        for domain in self:
-            self.wait_for_clocks(domain)
-
-    def wait_for_clocks(self, domain: Domain) -> None:
-        """Wait until a domain has compared its clock with its peers'."""
-        what = f"{domain.name} to have compared its clock"
-        wait_for(domain.service.knows_clocks, what, logs=[domain.service.log], interval=0.2)
+        start_together([domain.service for domain in self])
 
     def address(self, domain: Domain) -> str:
         """Return where its peers reach a domain."""

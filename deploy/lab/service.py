@@ -8,8 +8,8 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_PATIENCE = 300.0  # seconds: the first start on a host may compile the kernels
+_INTERVAL = 0.2  # seconds between two looks at clocks
 _TERMINATED = -signal.SIGTERM
 
 Sections = Mapping[str, Mapping[str, object] | list[dict[str, object]]]
@@ -131,13 +132,25 @@ class Service:
         what = f"cosched {' '.join(arguments)}"
         return run([cosched(), *arguments], what, seconds, [self.log], env=self._environment)
 
-    def knows_clocks(self) -> bool:
-        """Whether it has compared its clock with its peers'. Before that, mates agree on no instant."""
-        return all(peer["clock_offset"] is not None for peer in self.ask("domains")["peers"])
-
     def ask(self, *arguments: str) -> Any:
         """Run a command with --json; return its parsed output."""
         return json.loads(self.run(*arguments, "--json"))
+
+
+def start_together(services: Sequence[Service]) -> None:
+    """Start services that are each other's peers; LabError.
+
+    Wait until they have compared their clocks: before that, mates agree on no instant.
+    """
+    with ExitStack() as starting:
+        for service in services:
+            starting.enter_context(service.starting())
+
+    def compared() -> bool:
+        peers = (peer for service in services for peer in service.ask("domains")["peers"])
+        return all(peer["clock_offset"] is not None for peer in peers)
+
+    wait_for(compared, "the services to compare their clocks", logs=[each.log for each in services], interval=_INTERVAL)
 
 
 def _toml(sections: Sections) -> str:

@@ -8,14 +8,13 @@ with CoupledLab(nodes=4, schemes=("hold", "yield"), release_interval=5) as lab:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from deploy.lab.service import Sections, Service
-from deploy.lab.waiting import PATIENCE, LabError, wait_for
+from deploy.lab.service import Sections, Service, start_together
+from deploy.lab.waiting import LabError
 from deploy.slurm.lab.cluster import Cluster, clear
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 from deploy.slurm.lab.laboratory import NAMES, Lab
@@ -32,7 +31,6 @@ UNHURRIED: dict[str, object] = {
     "command_timeout": 30,
     "successor_patience": 0,
 }
-_INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = (
     "backoff",
     "try_patience",
@@ -163,13 +161,7 @@ class CoupledLab:
 
     def start_services(self) -> None:
         """Start the services, and wait until they serve and have compared their clocks."""
-        with ExitStack() as stack:
-            for domain in self:
-                stack.enter_context(domain.service.starting())
-        for domain in self:
-            logs = [other.service.log for other in self]
-            what = f"{domain.name} to have compared its clock with its peers'"
-            wait_for(domain.service.knows_clocks, what, PATIENCE, logs, _INTERVAL)
+        start_together([domain.service for domain in self])
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         return {
