@@ -7,13 +7,10 @@ import pytest
 
 from cosched_adapters.batch_job import Phase
 from cosched_adapters.batch_system import SlotOnRecord
-from deploy.slurm.lab import Cluster
-from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import Managed
-from tests.slurm.test_slots import AHEAD, LATER, PATIENCE, PLENTY, both, crowded, left_over, place, queued
+from tests.slurm.managed import Managed, Place, places
+from tests.slurm.test_slots import AHEAD, LATER, PATIENCE, PLENTY, crowded, left_over, queued
 
-__all__ = ["both", "place"]  # fixtures
-Place = tuple[Cluster, Site]
+made, place = places(nodes=4)
 
 
 async def nothing_left(managed: Managed) -> None:
