@@ -40,17 +40,6 @@ class Call:
     members: Sequence[Ints]
     avail: Ints
 
-    def waiting(self) -> list[list[int]]:
-        """Return the jobs of each class, the last first, so that `pop` takes the first."""
-        jobs: list[list[int]] = [[] for _ in self.seq]
-        for job in range(len(self.classes) - 1, -1, -1):
-            jobs[self.classes[job]].append(job)
-        return jobs
-
-    def cluster_avail(self, avail: Ints) -> Ints:
-        """Return when each cluster is free: when its last member is."""
-        return np.array([avail[members].max() for members in self.members], np.int64)
-
 
 def total(placements: Iterable[Placement]) -> int:
     """Return the sum of completions; job times are smaller by the submissions, which no placement changes."""
