@@ -28,9 +28,6 @@ PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
 OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched_papers.fluid.kind:FLUID"}
 
 
-OURS_ALONE = {"fluid": FLUID}
-
-
 class Bare(SchedulerKind):
     """It says nothing of itself."""
 
@@ -63,17 +60,13 @@ def test_ours(monkeypatch):
     [
         ({}, "cosched.schedulers:batch: is not an installed entry point: install this version of cosched again"),
         ({**OURS, "gone": "no_such_module:KIND"}, "scheduler gone: cannot be loaded: No module named 'no_such_module'"),
-        (
-            {**OURS, "bare": "tests.papers.test_kinds:Bare.unfinished"},
-            "scheduler bare:keys: is missing in tests.papers.",
-        ),
+        ({**OURS, "bare": "tests.papers.test_kinds:Bare.unfinished"},
+         "scheduler bare:keys: is missing in tests.papers."),
         ({**OURS, "mine": "tests.papers.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
-        (
-            {**OURS, "mine": OURS["fluid"]},
-            "scheduler mine: cosched_papers.fluid.kind:FLUID must be of class SchedulerKind",
-        ),
+        ({**OURS, "mine": OURS["fluid"]},
+         "scheduler mine: cosched_papers.fluid.kind:FLUID must be of class SchedulerKind"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_one_line(monkeypatch, installed, said):
     with pytest.raises(InputError) as caught:
         found(monkeypatch, installed)
@@ -96,7 +89,7 @@ def test_a_batch_system_has_a_kind_that_no_key_chooses(monkeypatch):
     monkeypatch.setattr(loading, "installed", lambda: known)
     assert list(loading.kinds.__wrapped__()) == ["batch", "fluid"]
     assert loading.kind_of_batch_systems.__wrapped__().name == "external"
-    monkeypatch.setattr(loading, "installed", lambda: OURS_ALONE)
+    monkeypatch.setattr(loading, "installed", lambda: {"fluid": FLUID})
     with pytest.raises(InputError, match=r"cosched\.schedulers:external: is not an installed entry point"):
         loading.kind_of_batch_systems.__wrapped__()
 

@@ -27,9 +27,8 @@ class EitherNode(Node):
 
     @property
     def kind(self):
-        return (
-            example.EXPRESS if self.lives in self.express_lives else FLUID if self.lives in self.fluid_lives else BATCH
-        )
+        other = FLUID if self.lives in self.fluid_lives else BATCH
+        return example.EXPRESS if self.lives in self.express_lives else other
 
     def _scheduler(self):
         if self.lives in self.express_lives:
@@ -90,6 +89,13 @@ def test_of_a_database_without_the_name_of_the_kind_the_scheduler_judges(restart
     assert node.domain.scheduler.free == 6
 
 
+def why_it_waits(node):
+    """Of another job, which needs more than is free."""
+    node.submit(2, 8, 1000, None)
+    node.world.run(1200)
+    return Reasons(node.domain).of(node.domain.jobs["2"], Plan())
+
+
 def test_the_same_kind_goes_on(restarted):
     assert restarted(1, 2).domain.scheduler.free == 6
 
@@ -97,10 +103,7 @@ def test_the_same_kind_goes_on(restarted):
 def test_a_scheduler_that_preempts_and_counts_no_work_goes_on(restarted):
     node = restarted(express=(1, 2))
     assert node.domain.scheduler.free == 6
-    node.submit(2, 8, 1000, None)
-    node.world.run(1200)
-    told = Reasons(node.domain).of(node.domain.jobs["2"], Plan())
-    assert told.text == "it needs 8 nodes, 6 are free"
+    assert why_it_waits(node).text == "it needs 8 nodes, 6 are free"
 
 
 def test_it_takes_up_no_job_of_a_fluid_one(restarted):
@@ -119,10 +122,7 @@ def test_once_all_have_ended_it_can_be_another(restarted):
 
 
 def test_a_fluid_domain_says_that_it_estimates_no_start(restarted):
-    node = restarted(1, 2)
-    node.submit(2, 8, 1000, None)
-    node.world.run(1200)
-    told = Reasons(node.domain).of(node.domain.jobs["2"], Plan())
+    told = why_it_waits(restarted(1, 2))
     assert told.text == (
         "it needs 8 nodes, 6 are free; running jobs may give it some at its turn, so no start is estimated"
     )

@@ -31,7 +31,7 @@ def test_pairs_of_a_trace_start_together_on_real_clusters(tmp_path: Path, capsys
 def read(folder: Path) -> polars.DataFrame:
     assert json.loads((folder / "summary.json").read_text())["pairs"]["never"] == 0
     return polars.read_csv(
-        folder / "jobs.csv", schema_overrides={"job_id": polars.String, "mate_job_id": polars.String}
+        folder / "jobs.csv", schema_overrides=dict.fromkeys(("job_id", "mate_job_id"), polars.String)
     )
 
 

@@ -19,11 +19,9 @@ def played(domains: list[RefDomain], pairs, groups=None):
     run = federated(domains, pairs, groups)
     run.run()
     result = run.result([Domain(name=d.name, trace=".", nodes=d.nodes) for d in domains], {})
-    found = {
-        (name, int(domain.workload.job_id[row])): outcome_of(domain.jobs, row)
-        for name, domain in result.domains.items()
-        for row in range(len(domain.workload))
-    }
+    found = {}
+    for name, domain in result.domains.items():
+        found |= {(name, int(id)): outcome_of(domain.jobs, row) for row, id in enumerate(domain.workload.job_id)}
     return found, sizes(result.events)
 
 

@@ -55,13 +55,10 @@ def test_a_mate_that_asks_gets_no_more():
     [
         ({"QUEUE": "medium"}, "m", "bob may not use the queue medium: the site's file says who may"),
         ({"JOB_CLASS": "secret"}, "secret", "bob may not use the job class secret: the site's file says who may"),
-        (
-            {"MACHINE": "c"},
-            "one",
-            "bob may use no machine on which a job of the class one can run (c): the site's file",
-        ),
+        ({"MACHINE": "c"}, "one",
+         "bob may use no machine on which a job of the class one can run (c): the site's file"),
     ],
-)
+)  # fmt: skip
 def test_who_may_not_is_told_in_one_line(closed, job_class, said):
     scheduler = opened(**closed)
     with pytest.raises(ValueError, match=re.escape(said)):

@@ -21,10 +21,8 @@ SENSITIVITIES = {
 def write_logs(folder: Path) -> None:
     for machine, nodes in (("intrepid", 49_152), ("eureka", 100)):
         jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)  # type: ignore[arg-type]
-        header = (
-            {"MaxProcs": str(2 * nodes), "MaxNodes": str(2 * nodes)} if machine == "intrepid" else {"MaxNodes": "100"}
-        )
-        traces.write_swf(jobs, folder / f"{machine}.swf", header)
+        racks = dict.fromkeys(("MaxProcs", "MaxNodes"), str(2 * nodes))
+        traces.write_swf(jobs, folder / f"{machine}.swf", racks if machine == "intrepid" else {"MaxNodes": "100"})
 
 
 @pytest.mark.soak
