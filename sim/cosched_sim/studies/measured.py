@@ -5,7 +5,7 @@ Of two places one is better or worse if the interval of their difference leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -55,6 +55,14 @@ class Comparison:
     def verdict(self) -> str:
         """Whether the first place is better or worse, by the simultaneous intervals."""
         return verdict_of(self.difference)
+
+
+def grouped(compared: Iterable[Comparison], name: Callable[[Comparison], T]) -> dict[T, list[Comparison]]:
+    """Return comparisons by their name."""
+    found: dict[T, list[Comparison]] = {}
+    for each in compared:
+        found.setdefault(name(each), []).append(each)
+    return found
 
 
 @dataclass(frozen=True)

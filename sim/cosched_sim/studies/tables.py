@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from polars import DataFrame
 
 from cosched_sim.reports.page import Cell, Table
 from cosched_sim.results.estimate import Estimate
-from cosched_sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place
+from cosched_sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place, grouped
 from cosched_sim.studies.verdicts import OPEN
 from cosched_sim.sweeps.averages import INTERVAL
 
@@ -45,10 +44,8 @@ def counts_table(
     comparisons: Sequence[Comparison], heads: Sequence[str], kind: Callable[[Comparison], tuple[str, ...]]
 ) -> Table:
     """Return how many comparisons of each kind are better, open and worse; the kind gives the first cells."""
-    counts: dict[tuple[str, ...], Counter[str]] = {}
-    for each in comparisons:
-        counts.setdefault(kind(each), Counter())[each.verdict] += 1
-    rows = [[*first, *(str(found[word]) for word in (BETTER, OPEN, WORSE))] for first, found in counts.items()]
+    words = {first: [each.verdict for each in of] for first, of in grouped(comparisons, kind).items()}
+    rows = [[*first, *(str(of.count(word)) for word in (BETTER, OPEN, WORSE))] for first, of in words.items()]
     return Table("Comparisons", "", [*heads, BETTER, OPEN, WORSE], rows)
 
 

@@ -14,7 +14,7 @@ from cosched_papers.studies.meet.schemes import MEET
 from cosched_papers.studies.tang2011.setup import BASE
 from cosched_sim.results.estimate import Estimate, shown3, signed
 from cosched_sim.studies.design import Experiment, Found
-from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, Place
+from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, Place, grouped
 from cosched_sim.studies.verdicts import OPEN, spread
 
 REFERENCE = "YY"  # which the other schemes are compared with
@@ -146,11 +146,8 @@ def _listed(found: Found, against: Sequence[Comparison], whatever: bool) -> str:
     """List what is better and worse, with the greatest difference of each; `whatever` the schemes, or for each."""
     told = []
     for word in (BETTER, WORSE):
-        there: dict[str, list[Comparison]] = {}
-        for each in against:
-            if each.verdict == word:
-                name = each.measure if whatever else f"{each.measure} under {each.place[2]}"
-                there.setdefault(name, []).append(each)
+        of_word = [each for each in against if each.verdict == word]
+        there = grouped(of_word, lambda of: of.measure if whatever else f"{of.measure} under {of.place[2]}")
         names = [
             f"{name} ({len(of)}; most {_place(found, max(of, key=lambda each: abs(each.difference.mean)))})"
             for name, of in there.items()

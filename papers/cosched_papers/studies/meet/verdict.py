@@ -13,7 +13,7 @@ from cosched_papers.studies.meet.schemes import MEET, everybody_meets, of_the_pa
 from cosched_papers.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
 from cosched_sim.results.estimate import Estimate, shown, signed
 from cosched_sim.studies.design import Found, filled
-from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison
+from cosched_sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, grouped
 from cosched_sim.studies.paper import held
 from cosched_sim.studies.study import words_of
 from cosched_sim.studies.verdicts import FAILS, OPEN
@@ -29,7 +29,7 @@ def values(found: Found) -> dict[str, object]:
     waits = {load: _beside_best(found, BY_LOAD, load, (MEET, *SCHEMES)) for load in LOADS}
     meets = [f"{of[0]} min instead of {of[2]} at {at:g}" for at, of in waits.items() if of]
     against = [each for each in found.compared if of_the_paper(each.other[2])]
-    lost = [_name(measure) for measure, of in _by_measure(against).items() if of[WORSE]]
+    lost = [name for name, of in _by_measure(against).items() if of[WORSE]]
     alone = [each.verdict for each in found.compared if each.other[2] == BASE]
     worse = alone.count(WORSE)
     return {
@@ -110,23 +110,18 @@ def _counts(against: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _by_measure(against: Sequence[Comparison]) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for each in against:
-        counts.setdefault(each.measure, Counter())[each.verdict] += 1
-    return counts
+    by_name = grouped(against, lambda of: _name(of.measure))
+    return {name: Counter(each.verdict for each in of) for name, of in by_name.items()}
 
 
 def _wins(found: Found, against: Sequence[Comparison]) -> Iterator[str]:
     """Say by which measures meet wins, ties and loses."""
-    of = {_name(measure): counts for measure, counts in _by_measure(against).items()}
+    of = _by_measure(against)
     if won := [f"{name} ({counts[BETTER]} of {counts.total()})" for name, counts in of.items() if counts[BETTER]]:
         yield f"**Where meet wins:** {', '.join(won)}."
     if tied := [name for name, counts in of.items() if not counts[BETTER] + counts[WORSE]]:
         yield f"**Where it ties, or nothing can be shown:** {', '.join(tied)}."
-    lost: dict[str, list[Comparison]] = {}
-    for each in against:
-        if each.verdict == WORSE:
-            lost.setdefault(_name(each.measure), []).append(each)
+    lost = grouped((each for each in against if each.verdict == WORSE), lambda of: _name(of.measure))
     told = [
         f"{name} ({len(worse)} of {of[name].total()}; most at {_place(found, max(worse, key=_rise))})"
         for name, worse in lost.items()
