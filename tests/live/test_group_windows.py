@@ -110,7 +110,7 @@ def test_who_misses_the_instant_waits_for_its_owner(make_federation):
     wait_until(lambda: len(noted(federation.folder)) == 1, "a's job starts alone")
     past = from_now(-60).isoformat()
     refused = b.run("submit", "--group", "run8", "--with", "a", "--at", past, "-", text="#!/bin/sh\n")
-    assert re.search(r"group.at: [-0-9]+ [:0-9]+ UTC is 1 min ago: give an instant to come", refused.stderr)
+    assert re.search(r"--at: [-0-9]+ [:0-9]+ UTC is 1 min ago: give an instant to come", refused.stderr)
 
 
 @pytest.mark.soak
