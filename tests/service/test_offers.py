@@ -132,6 +132,9 @@ class Queue(WatchedQueue[Any], BatchSystem):
         self.pauses.append(pause)
         return True
 
+    async def _name(self, job: Any, named: Any) -> None:
+        raise NotImplementedError
+
     async def hasten(self, job_id: str) -> None:
         assert job_id == "j"
 

@@ -2,7 +2,7 @@
 
 from tests.bench.walk import walks
 
-MOST = {"TryStartMate that starts a job": 153, "SubmitJob with a mate, and its RunJob": 280}
+MOST = {"TryStartMate that starts a job": 153, "SubmitJob with a mate, and its RunJob": 279}
 
 
 def test_a_request_takes_no_more_calls_than_it_did():

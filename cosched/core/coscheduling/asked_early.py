@@ -70,7 +70,9 @@ class EarlyCallers:
 
     def note(self, peer: Domain, caller: JobId, name: PairName, *, of_group: bool = False) -> None:
         """The peer's job has asked for this pair, or group."""
-        self.asked.setdefault((peer, of_group), AskedEarly()).note(caller, name)
+        if (asked := self.asked.get((peer, of_group))) is None:
+            asked = self.asked[peer, of_group] = AskedEarly()
+        asked.note(caller, name)
 
     def take(self, peer: Domain, name: PairName, *, of_group: bool = False) -> JobId | None:
         """Return the peer's job that has asked for it, and forget that; None: none has."""

@@ -82,8 +82,11 @@ class ClusterJob:
 
     def to_keep(self) -> dict[str, Any]:
         """Return what is kept over a restart, as plain values; what has its default is left out."""
-        common = {name: getattr(self, name) for name, default in _KEPT.items() if getattr(self, name) != default}
-        return common | dict(self.kept)
+        kept: dict[str, Any] = {}
+        for name, default in _KEPT.items():
+            if (value := getattr(self, name)) != default:
+                kept[name] = value
+        return kept | dict(self.kept)
 
     def with_kept(self, kept: Mapping[str, Any]) -> ClusterJob:
         """Return the job with what was kept of it."""

@@ -118,7 +118,8 @@ class BatchWorld:
 
     def _fire_script(self) -> None:
         """Carry out the script's events of this instant: before any domain's timers."""
-        self._world.script.fire(self._stage, self._world.now)
+        if not self._world.script.is_empty:
+            self._world.script.fire(self._stage, self._world.now)
 
     def _advanced(self, *, last: int | None = -1, before_timers: bool = False) -> Advanced:
         self._enter(self._tables, self._world.now, loop.NEXT_INSTANT)

@@ -125,7 +125,7 @@ def test_no_jobs_are_no_rows() -> None:
     [
         ("unknown", UnknownJobError), ("unknown-update", UnknownJobError), ("finished", UnknownJobError),
         ("not-pending", NotPendingError), ("down-squeue", UnavailableError), ("down-scontrol", UnavailableError),
-        ("killed-scontrol", UnavailableError), ("nodes", ManagerError),
+        ("killed-scontrol", UnavailableError), ("machine-nodes", ManagerError),
     ],
 )  # fmt: skip
 def test_why_a_command_failed(name: str, kind: type[ManagerError]) -> None:
