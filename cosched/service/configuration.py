@@ -15,18 +15,7 @@ from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.schedulers.keys import refusals
 from cosched.schedulers.kind import MachineSettings
-from cosched.service.configuration_sections import (
-    Account,
-    Coscheduling,
-    DomainSection,
-    Events,
-    Machines,
-    Manager,
-    Page,
-    Peer,
-    Tls,
-    Tokens,
-)
+from cosched.service import configuration_sections as sections
 from cosched.validation.addresses import is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, close_to, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import NO_BOUND, SchemeChoice
@@ -45,16 +34,16 @@ PAPERS_RULES: Mapping[str, Any] = {
 class Configuration(Settings):
     """One policy domain's configuration. `peers` are the tables [[peer]], `accounts` the tables [[account]]."""
 
-    domain: DomainSection
-    coscheduling: Coscheduling = Coscheduling()
-    peers: tuple[Peer, ...] = Field(default=(), alias="peer")
-    accounts: tuple[Account, ...] = Field(default=(), alias="account")
-    events: Events = Events()
-    tls: Tls | None = None
-    tokens: Tokens | None = None
-    page: Page | None = None
-    machines: Machines | None = None
-    manager: Manager
+    domain: sections.DomainSection
+    coscheduling: sections.Coscheduling = sections.Coscheduling()
+    peers: tuple[sections.Peer, ...] = Field(default=(), alias="peer")
+    accounts: tuple[sections.Account, ...] = Field(default=(), alias="account")
+    events: sections.Events = sections.Events()
+    tls: sections.Tls | None = None
+    tokens: sections.Tokens | None = None
+    page: sections.Page | None = None
+    machines: sections.Machines | None = None
+    manager: sections.Manager
 
     @model_validator(mode="after")
     def _replays_bound_no_owner(self) -> Self:
@@ -191,16 +180,16 @@ class Configuration(Settings):
 
 
 _SECTIONS: Mapping[str, type[Settings]] = {
-    "domain": DomainSection,
-    "coscheduling": Coscheduling,
-    "peer": Peer,
-    "account": Account,
-    "events": Events,
-    "tls": Tls,
-    "tokens": Tokens,
-    "page": Page,
-    "machines": Machines,
-    "manager": Manager,
+    "domain": sections.DomainSection,
+    "coscheduling": sections.Coscheduling,
+    "peer": sections.Peer,
+    "account": sections.Account,
+    "events": sections.Events,
+    "tls": sections.Tls,
+    "tokens": sections.Tokens,
+    "page": sections.Page,
+    "machines": sections.Machines,
+    "manager": sections.Manager,
 }
 _TABLES = ("peer", "account")  # tables that may come several times
 
@@ -223,7 +212,7 @@ def _with_settings(values: dict[str, Any]) -> dict[str, Any]:
     manager = values.get("manager")
     if not isinstance(manager, dict):
         return values
-    ours = {key: manager[key] for key in manager if key in Manager.model_fields and key != "settings"}
+    ours = {key: manager[key] for key in manager if key in sections.Manager.model_fields and key != "settings"}
     theirs = {key: manager[key] for key in manager if key not in ours}
     return {**values, "manager": {**ours, "settings": theirs}}
 

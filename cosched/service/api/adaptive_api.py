@@ -21,7 +21,8 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
-from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
+from cosched.v1 import adaptive_pb2 as wire
+from cosched.v1 import coscheduling_pb2, job_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer
 
 LONGEST = 1e9  # seconds that an iteration, or an adaptation, may take
@@ -40,9 +41,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
     """The API for callers of the Unix socket."""
 
     @answered
-    async def ReachBoundary(
-        self, request: adaptive_pb2.ReachBoundaryRequest, context: Context
-    ) -> adaptive_pb2.ReachBoundaryResponse:
+    async def ReachBoundary(self, request: wire.ReachBoundaryRequest, context: Context) -> wire.ReachBoundaryResponse:
         record = self._own_job(self._identify(context), request.job)
         job, sizing = str(record.id), self._sizing(record)
         if not 0 <= request.acknowledged <= sizing.generation:
@@ -58,8 +57,8 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
 
     @answered
     async def TellPredictions(
-        self, request: adaptive_pb2.TellPredictionsRequest, context: Context
-    ) -> adaptive_pb2.TellPredictionsResponse:
+        self, request: wire.TellPredictionsRequest, context: Context
+    ) -> wire.TellPredictionsResponse:
         record = self._own_job(self._identify(context), request.job)
         self._sizing(record)
         told = checked_predictions(request.predictions, least_of(record), record.nodes)
@@ -71,7 +70,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
                 except ValueError as error:
                     said = f"what job {job} predicts cannot be counted: {error}"
                     raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PREDICTIONS", said) from None
-        return adaptive_pb2.TellPredictionsResponse()
+        return wire.TellPredictionsResponse()
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job, which runs; Refusal if the caller may not speak for it."""
@@ -88,8 +87,8 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "RIGID", said)
         return sizing
 
-    def _told(self, record: JobRecord, sizing: Sizing) -> adaptive_pb2.ReachBoundaryResponse:
-        message = adaptive_pb2.ReachBoundaryResponse(
+    def _told(self, record: JobRecord, sizing: Sizing) -> wire.ReachBoundaryResponse:
+        message = wire.ReachBoundaryResponse(
             adaptation=_adaptation(sizing),
             generation=sizing.generation,
             nodes=sizing.names or self._serving.resizes.occupied(str(record.id)),
@@ -102,13 +101,13 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         return message
 
 
-def _adaptation(sizing: Sizing) -> adaptive_pb2.Adaptation:
+def _adaptation(sizing: Sizing) -> wire.Adaptation:
     more = len(sizing.names) - sizing.using
     if sizing.settled:
-        return adaptive_pb2.ADAPTATION_NONE
+        return wire.ADAPTATION_NONE
     if not more:
-        return adaptive_pb2.ADAPTATION_MIGRATE_PROCESSOR
-    return adaptive_pb2.ADAPTATION_ADD_PROCESSOR if more > 0 else adaptive_pb2.ADAPTATION_REMOVE_PROCESSOR
+        return wire.ADAPTATION_MIGRATE_PROCESSOR
+    return wire.ADAPTATION_ADD_PROCESSOR if more > 0 else wire.ADAPTATION_REMOVE_PROCESSOR
 
 
 def _checked(told: job_pb2.Iterations) -> Iterations:

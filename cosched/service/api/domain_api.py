@@ -28,17 +28,10 @@ from cosched.service.planning.machines import Machines
 from cosched.service.planning.quoting import Quotes
 from cosched.service.store import EventRecord, JobRecord, Reader, StoreError
 from cosched.service.wire.errors import Refusal, abort
-from cosched.service.wire.fields import (
-    MAX_OWNER,
-    MAX_PAIR,
-    FieldError,
-    WrongDomainError,
-    check_domain,
-    check_text,
-    number,
-)
+from cosched.service.wire.fields import MAX_OWNER, MAX_PAIR, FieldError, check_domain, check_text, number
 from cosched.service.wire.submissions import read_link, read_submission
-from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2, job_pb2
+from cosched.v1 import domain_pb2 as wire
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
 MOST_ON_A_PAGE = 1000
@@ -70,6 +63,11 @@ class Serving:
     quotes: Quotes
     look: Callable[[Sequence[JobRecord]], Awaitable[None]] = nobody_looks  # somebody looks at these jobs
 
+    async def record(self, job: JobId) -> JobRecord | None:
+        """Return the job, ended or not, for a caller that may read."""
+        ended = None if job in self.domain.jobs else await self.reads.job(int(job))
+        return self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
+
 
 class DomainApi(ApiFor[Serving], DomainServiceServicer):
     """The API for callers of one listener."""
@@ -77,62 +75,54 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     # Changes
 
     @answered
-    async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
+    async def SubmitJob(self, request: wire.SubmitJobRequest, context: Context) -> wire.SubmitJobResponse:
         with self._requested(request, context) as user_request:
             record = await self._serving.operations.submit(user_request, read_submission(request))
-        return domain_pb2.SubmitJobResponse(job=self._serving.views.job(record))
+        return wire.SubmitJobResponse(job=self._serving.views.job(record))
 
     @answered
-    async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
+    async def CancelJob(self, request: wire.CancelJobRequest, context: Context) -> wire.CancelJobResponse:
         with self._requested(request, context) as user_request:
             job = self._own("job", request.job)
             if_queued, final = request.unless_started, request.final
             record = await self._serving.operations.cancel(user_request, job, unless_started=if_queued, final=final)
-        return domain_pb2.CancelJobResponse(job=self._serving.views.job(record))
+        return wire.CancelJobResponse(job=self._serving.views.job(record))
 
     @answered
-    async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
+    async def LinkJobs(self, request: wire.LinkJobsRequest, context: Context) -> wire.LinkJobsResponse:
         with self._requested(request, context) as user_request:
             named = read_link(request)
             record = await self._serving.operations.link(user_request, self._own("job", request.job), named)
-        return domain_pb2.LinkJobsResponse(job=self._serving.views.job(record))
+        return wire.LinkJobsResponse(job=self._serving.views.job(record))
 
     @answered
-    async def UnlinkJobs(
-        self, request: domain_pb2.UnlinkJobsRequest, context: Context
-    ) -> domain_pb2.UnlinkJobsResponse:
+    async def UnlinkJobs(self, request: wire.UnlinkJobsRequest, context: Context) -> wire.UnlinkJobsResponse:
         with self._requested(request, context) as user_request:
             peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
             record = await self._serving.operations.unlink(user_request, self._own("job", request.job), peer)
-        return domain_pb2.UnlinkJobsResponse(job=self._serving.views.job(record))
+        return wire.UnlinkJobsResponse(job=self._serving.views.job(record))
 
     @answered
-    async def ReleaseHold(
-        self, request: domain_pb2.ReleaseHoldRequest, context: Context
-    ) -> domain_pb2.ReleaseHoldResponse:
+    async def ReleaseHold(self, request: wire.ReleaseHoldRequest, context: Context) -> wire.ReleaseHoldResponse:
         with self._requested(request, context) as user_request:
             record = await self._serving.operations.release(user_request, self._own("job", request.job))
-        return domain_pb2.ReleaseHoldResponse(job=self._serving.views.job(record))
+        return wire.ReleaseHoldResponse(job=self._serving.views.job(record))
 
     @answered
-    async def DrainDomain(
-        self, request: domain_pb2.DrainDomainRequest, context: Context
-    ) -> domain_pb2.DrainDomainResponse:
+    async def DrainDomain(self, request: wire.DrainDomainRequest, context: Context) -> wire.DrainDomainResponse:
         with self._requested(request, context) as user_request:
             expected = check_seconds(request, "expected", MAX_ABSENCE, EXPECTED)
             settle = check_seconds(request, "settle", MAX_SETTLE, SETTLE)
             self._serving.domain_operations.drain(user_request, expected, settle)
         self._serving.tell_peers()
-        return domain_pb2.DrainDomainResponse(domain=self._serving.about())
+        return wire.DrainDomainResponse(domain=self._serving.about())
 
     @answered
-    async def ResumeDomain(
-        self, request: domain_pb2.ResumeDomainRequest, context: Context
-    ) -> domain_pb2.ResumeDomainResponse:
+    async def ResumeDomain(self, request: wire.ResumeDomainRequest, context: Context) -> wire.ResumeDomainResponse:
         with self._requested(request, context) as user_request:
             self._serving.domain_operations.resume(user_request)
         self._serving.tell_peers()
-        return domain_pb2.ResumeDomainResponse(domain=self._serving.about())
+        return wire.ResumeDomainResponse(domain=self._serving.about())
 
     def _requested(self, request: Any, context: Context) -> AbstractContextManager[UserRequest]:
         return requested(self._serving.requests, self._identify(context), request)
@@ -140,29 +130,25 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     # Reads
 
     @asynccontextmanager
-    async def _reading(
-        self, context: Context, look: Callable[[], Awaitable[None]] | None = None
-    ) -> AsyncIterator[None]:
-        """Let a caller that may read do so in the block; `look` comes before."""
+    async def _reading(self, context: Context, *looks: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """Let a caller that may read do so in the block; `looks` come before."""
         caller = checked_reader(self.domain, self._identify(context))
-        if look is not None:
+        for look in looks:
             await look()
         async with self._serving.reads.reading(caller.via):
             yield
 
     @answered
-    async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
+    async def GetJob(self, request: wire.GetJobRequest, context: Context) -> wire.GetJobResponse:
         async with self._reading(context, partial(self._serving.queue.look_for, request.job.job_id)):
             job = self._own("job", request.job)
-            ended = None if job in self.domain.jobs else await self._serving.reads.job(int(job))
-            record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
-            if record is None:
+            if (record := await self._serving.record(job)) is None:
                 raise self._serving.operations.jobs.no_job(job)
             await self._serving.look([record])
-            return domain_pb2.GetJobResponse(job=self._serving.views.job(record))
+            return wire.GetJobResponse(job=self._serving.views.job(record))
 
     @answered
-    async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
+    async def ListJobs(self, request: wire.ListJobsRequest, context: Context) -> wire.ListJobsResponse:
         async with self._reading(context, self._serving.queue.look):
             most = _page_size(request.page_size)
             owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
@@ -170,7 +156,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
             after = _page_token(request.page_token, first=-1)  # PBS's first job is 0
             states = _job_states(request.states)
             records = await self._select(states, owner, request.paired_only, after, most + 1, group)
-            page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
+            page = wire.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
             await self._serving.look([record for record in records[:most] if not record.state.final])
             async for record in in_slices(records[:most]):
                 if states is None or record.state in states:  # it may have changed meanwhile
@@ -178,19 +164,19 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
             return page
 
     @answered
-    async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
+    async def ListNodes(self, request: wire.ListNodesRequest, context: Context) -> wire.ListNodesResponse:
         async with self._reading(context):
             most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
             wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
             groups = await self._serving.views.node_groups(self._serving.queue)
             groups = [group for group in groups if not wanted or group.state in wanted]
             token = str(first + most) if len(groups) > first + most else ""
-            return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
+            return wire.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
 
     @answered
-    async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
+    async def GetDomain(self, request: wire.GetDomainRequest, context: Context) -> wire.GetDomainResponse:  # noqa: ARG002
         async with self._reading(context):
-            return domain_pb2.GetDomainResponse(domain=self._serving.about())
+            return wire.GetDomainResponse(domain=self._serving.about())
 
     async def _select(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int,
@@ -213,16 +199,16 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     # Events
 
     async def WatchEvents(
-        self, request: domain_pb2.WatchEventsRequest, context: Context
-    ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
+        self, request: wire.WatchEventsRequest, context: Context
+    ) -> AsyncIterator[wire.WatchEventsResponse]:
         try:
             caller = checked_reader(self.domain, self._identify(context))
             async for event in self._events(request, caller.via):
-                yield domain_pb2.WatchEventsResponse(event=self._serving.views.event(event))
+                yield wire.WatchEventsResponse(event=self._serving.views.event(event))
         except (Refusal, FieldError, StoreError) as error:
             await abort(context, as_refusal(error))
 
-    async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
+    async def _events(self, request: wire.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
         wanted = self._wanted(request)
         async with self._serving.reads.reading(caller):
             after = now = await self._serving.reads.read(Reader.last_sequence)
@@ -241,11 +227,11 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
                 if wanted.has(event):
                     yield event
 
-    def _wanted(self, request: domain_pb2.WatchEventsRequest) -> _Wanted:
+    def _wanted(self, request: wire.WatchEventsRequest) -> _Wanted:
         if len(request.jobs) > MAX_WATCHED:
             raise FieldError("jobs", f"has more than {MAX_WATCHED} entries")
         jobs = frozenset(int(self._own(f"jobs[{i}]", job)) for i, job in enumerate(request.jobs))
-        return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED))
+        return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != wire.EVENT_KIND_UNSPECIFIED))
 
     async def _check_kept(self, after: int) -> None:
         first = await self._serving.reads.read(Reader.first_sequence)
@@ -256,11 +242,11 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     def _own(self, field: str, ref: coscheduling_pb2.JobRef) -> JobId:
         """Return the id of a job of this domain; the reference may leave out the domain."""
-        if ref.domain not in ("", self.domain.name):
-            raise WrongDomainError(f"{field}.domain", f"is not {self.domain.name}")
+        jobs = self._serving.operations.jobs
+        jobs.check_here(field, ref)
         job = check_text(f"{field}.job_id", ref.job_id, 128)
         if (id := number(job)) is None:
-            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self.domain.name}")
+            raise jobs.no_job(job)
         return str(id)
 
 

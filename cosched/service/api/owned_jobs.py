@@ -37,10 +37,14 @@ class OwnedJobs:
             raise wrong_state(record, "be changed")
         return record
 
+    def check_here(self, field: str, ref: JobRef) -> None:
+        """Raise WrongDomainError for a job of another domain; the reference may leave out ours."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+
     def of_caller(self, caller: Caller, ref: JobRef, what: str) -> JobRecord:
         """Return the job that a message names; Refusal: the caller may not do this; WrongDomainError, FieldError."""
-        if ref.domain not in ("", self._domain.name):
-            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        self.check_here("job", ref)
         record = self.job(check_text("job.job_id", ref.job_id, 128))
         if caller.user is None or (caller.user != record.owner and not caller.operator):
             raise not_owner(f"only {record.owner} and operators may {what} job {record.id}")

@@ -19,7 +19,8 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, check_job, check_job_of, check_text
 from cosched.service.wire.message_parts import STATUS
-from cosched.v1 import coscheduling_pb2, rendezvous_pb2
+from cosched.v1 import coscheduling_pb2
+from cosched.v1 import rendezvous_pb2 as wire
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceServicer
 
 MAX_NODELIST = 32768
@@ -41,17 +42,15 @@ class RendezvousApi(ApiForPeers[Rendezvous], RendezvousServiceServicer):
     """The API for callers of one listener."""
 
     @answered
-    async def FindMates(
-        self, request: rendezvous_pb2.FindMatesRequest, context: Context
-    ) -> rendezvous_pb2.FindMatesResponse:
+    async def FindMates(self, request: wire.FindMatesRequest, context: Context) -> wire.FindMatesResponse:
         caller = self._identify(context)
         record = self._serving.operations.jobs.of_caller(caller, request.job, "ask for the mates of")
         if request.HasField("place"):
             self._keep(record, _checked(request.place))
         mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in record.mates.items()))
-        return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
+        return wire.FindMatesResponse(ports=self._ports(), mates=mates)
 
-    def _keep(self, record: JobRecord, place: rendezvous_pb2.Place) -> None:
+    def _keep(self, record: JobRecord, place: wire.Place) -> None:
         if record.state is not JobState.RUNNING:
             said = f"job {record.id} is {record.state.name}: only a job that runs can be reached"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": record.state.name})
@@ -61,14 +60,14 @@ class RendezvousApi(ApiForPeers[Rendezvous], RendezvousServiceServicer):
                 record.place = told
                 self.domain.journal.save(record)
 
-    async def _find(self, record: JobRecord, peer: Domain, job: JobId | None) -> rendezvous_pb2.FoundMate:
-        found = rendezvous_pb2.FoundMate(job=coscheduling_pb2.JobRef(domain=peer, job_id=job or ""))
+    async def _find(self, record: JobRecord, peer: Domain, job: JobId | None) -> wire.FoundMate:
+        found = wire.FoundMate(job=coscheduling_pb2.JobRef(domain=peer, job_id=job or ""))
         if job is None:
             found.problem = f"it is not known which job of {peer} that is"
             return found
         caller = coscheduling_pb2.JobRef(domain=self.domain.name, job_id=str(record.id))
         try:
-            told = await self._serving.peers.place(peer, rendezvous_pb2.GetPlaceRequest(job=found.job, caller=caller))
+            told = await self._serving.peers.place(peer, wire.GetPlaceRequest(job=found.job, caller=caller))
         except CallError as error:
             found.problem = self.domain.presence.silent(peer, error.problem)
             return found
@@ -80,26 +79,24 @@ class RendezvousApi(ApiForPeers[Rendezvous], RendezvousServiceServicer):
         return found
 
     @answered
-    async def GetPlace(
-        self, request: rendezvous_pb2.GetPlaceRequest, context: Context
-    ) -> rendezvous_pb2.GetPlaceResponse:
+    async def GetPlace(self, request: wire.GetPlaceRequest, context: Context) -> wire.GetPlaceResponse:
         peer, caller = check_job("caller", request.caller)
         job = check_job_of("job", request.job, self.domain.name)
         self._check_peer(self._identify(context), peer)
         told = self.domain.questions.ask(Asked(peer, GetMateStatus(job, caller)))
         assert isinstance(told, MateStatus)
         if told.status is Status.UNKNOWN:
-            return rendezvous_pb2.GetPlaceResponse(status=STATUS[told.status])
-        return rendezvous_pb2.GetPlaceResponse(
+            return wire.GetPlaceResponse(status=STATUS[told.status])
+        return wire.GetPlaceResponse(
             status=STATUS[told.status], place=_place(self.domain.jobs.get(job)), ports=self._ports()
         )
 
-    def _ports(self) -> rendezvous_pb2.PortRange | None:
+    def _ports(self) -> wire.PortRange | None:
         ports = self._serving.ports
-        return None if ports is None else rendezvous_pb2.PortRange(low=ports[0], high=ports[1])
+        return None if ports is None else wire.PortRange(low=ports[0], high=ports[1])
 
 
-def _checked(place: rendezvous_pb2.Place) -> rendezvous_pb2.Place:
+def _checked(place: wire.Place) -> wire.Place:
     check_text("place.nodelist", place.nodelist, MAX_NODELIST, least=0)
     check_text("place.host", place.host, MAX_HOST)
     if not 0 <= place.port <= MAX_PORT:
@@ -107,9 +104,9 @@ def _checked(place: rendezvous_pb2.Place) -> rendezvous_pb2.Place:
     return place
 
 
-def _place(record: JobRecord | None) -> rendezvous_pb2.Place | None:
+def _place(record: JobRecord | None) -> wire.Place | None:
     """Return where a job can be reached; None if it does not run or has not said."""
     if record is None or record.place is None or record.state is not JobState.RUNNING:
         return None
     nodelist, host, port = json.loads(record.place)
-    return rendezvous_pb2.Place(nodelist=nodelist, host=host, port=port)
+    return wire.Place(nodelist=nodelist, host=host, port=port)

@@ -14,22 +14,22 @@ from cosched.service.api.domain_api import Serving
 from cosched.service.api.requests import checked_reader
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, check_text
-from cosched.v1 import run_times_pb2
+from cosched.v1 import run_times_pb2 as wire
 from cosched.v1.run_times_pb2_grpc import RunTimesServiceServicer
 
 MOST = 10_000  # corrections
 MAX_NAME = 256
 BY = {  # which parts of its origin tell a run from others
-    run_times_pb2.RUN_TIMES_BY_UNSPECIFIED: ("job_class", "resource"),
-    run_times_pb2.RUN_TIMES_BY_PAIR: ("job_class", "resource"),
-    run_times_pb2.RUN_TIMES_BY_CLASS: ("job_class",),
-    run_times_pb2.RUN_TIMES_BY_RESOURCE: ("resource",),
-    run_times_pb2.RUN_TIMES_BY_USER: ("owner", "queue"),
+    wire.RUN_TIMES_BY_UNSPECIFIED: ("job_class", "resource"),
+    wire.RUN_TIMES_BY_PAIR: ("job_class", "resource"),
+    wire.RUN_TIMES_BY_CLASS: ("job_class",),
+    wire.RUN_TIMES_BY_RESOURCE: ("resource",),
+    wire.RUN_TIMES_BY_USER: ("owner", "queue"),
 }
 SOURCES = {
-    Source.RUNS: run_times_pb2.RUN_TIME_SOURCE_RUNS,
-    Source.STATED: run_times_pb2.RUN_TIME_SOURCE_STATED,
-    Source.KIND: run_times_pb2.RUN_TIME_SOURCE_KIND,
+    Source.RUNS: wire.RUN_TIME_SOURCE_RUNS,
+    Source.STATED: wire.RUN_TIME_SOURCE_STATED,
+    Source.KIND: wire.RUN_TIME_SOURCE_KIND,
 }
 NOBODY = Origin("", "", "", "")
 
@@ -38,18 +38,16 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
     """The API for callers of one listener."""
 
     @answered
-    async def ListRunTimes(
-        self, request: run_times_pb2.ListRunTimesRequest, context: Context
-    ) -> run_times_pb2.ListRunTimesResponse:
+    async def ListRunTimes(self, request: wire.ListRunTimesRequest, context: Context) -> wire.ListRunTimesResponse:
         checked_reader(self.domain, self._identify(context))
         if (by := BY.get(request.by)) is None:
             raise FieldError("by", "is not known here")
-        return run_times_pb2.ListRunTimesResponse(run_times=listed(self._times(), by))
+        return wire.ListRunTimesResponse(run_times=listed(self._times(), by))
 
     @answered
     async def CorrectRunTimes(
-        self, request: run_times_pb2.CorrectRunTimesRequest, context: Context
-    ) -> run_times_pb2.CorrectRunTimesResponse:
+        self, request: wire.CorrectRunTimesRequest, context: Context
+    ) -> wire.CorrectRunTimesResponse:
         with requested(self._serving.requests, self._identify(context), request) as user_request:
             times = self._times()
             corrections, runs = checked(request.corrections), checked_runs(request.runs)
@@ -58,19 +56,15 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
                     said = f"{pair.job_class} cannot run on {pair.resource}: the site's file of times says where it can"
                     raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_RESOURCE", said)
             self._serving.domain_operations.correct(user_request, times, corrections, runs)
-        return run_times_pb2.CorrectRunTimesResponse()
+        return wire.CorrectRunTimesResponse()
 
     @answered
-    async def DescribeSite(
-        self,
-        request: run_times_pb2.DescribeSiteRequest,  # noqa: ARG002
-        context: Context,
-    ) -> run_times_pb2.DescribeSiteResponse:
+    async def DescribeSite(self, request: wire.DescribeSiteRequest, context: Context) -> wire.DescribeSiteResponse:  # noqa: ARG002
         checked_reader(self.domain, self._identify(context))
         if not self.domain.scheduler.site_tables:
             said = f"{self.domain.kind.title} has no site: its nodes are alike"
             raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_SITE", said)
-        told = run_times_pb2.DescribeSiteResponse()
+        told = wire.DescribeSiteResponse()
         for name, (columns, rows) in self.domain.store.site().items():
             table = told.tables.add(name=name, columns=columns)
             for row in rows:
@@ -78,13 +72,13 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
         return told
 
     def _times(self) -> RunTimes:
-        if (times := self.domain.scheduler.run_times) is None:
-            said = f"{self.domain.kind.title} learns no run times"
-            raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_RUN_TIMES", said)
-        return times
+        if (times := self.domain.scheduler.run_times) is not None:
+            return times
+        said = f"{self.domain.kind.title} learns no run times"
+        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_RUN_TIMES", said)
 
 
-def listed(times: RunTimes, by: tuple[str, ...]) -> list[run_times_pb2.RunTime]:
+def listed(times: RunTimes, by: tuple[str, ...]) -> list[wire.RunTime]:
     """Return the run times, in sums of those that are alike in these parts of their origin."""
     sums: dict[Origin, Runs] = {}
     if by == Pair._fields:
@@ -98,8 +92,8 @@ def listed(times: RunTimes, by: tuple[str, ...]) -> list[run_times_pb2.RunTime]:
     return told
 
 
-def _told(origin: Origin, runs: Runs) -> run_times_pb2.RunTime:
-    message = run_times_pb2.RunTime(
+def _told(origin: Origin, runs: Runs) -> wire.RunTime:
+    message = wire.RunTime(
         job_class=origin.job_class, resource=origin.resource, user=origin.owner, queue=origin.queue, runs=runs.count
     )
     if runs.count:
@@ -111,7 +105,7 @@ def _told(origin: Origin, runs: Runs) -> run_times_pb2.RunTime:
     return message
 
 
-def _expect(message: run_times_pb2.RunTime, times: RunTimes) -> None:
+def _expect(message: wire.RunTime, times: RunTimes) -> None:
     """Say what is expected of a job class on a resource, for which something is known."""
     pair = Pair(message.job_class, message.resource)
     expected = times.predict(pair, 0)
@@ -123,7 +117,7 @@ def _expect(message: run_times_pb2.RunTime, times: RunTimes) -> None:
         message.stated.CopyFrom(Duration(seconds=stated))
 
 
-def checked_runs(learned: Iterable[run_times_pb2.LearnedRuns]) -> dict[Origin, Runs]:
+def checked_runs(learned: Iterable[wire.LearnedRuns]) -> dict[Origin, Runs]:
     """Return the runs by their origins; FieldError."""
     checked: dict[Origin, Runs] = {}
     for number, told in enumerate(learned):
@@ -138,7 +132,7 @@ def checked_runs(learned: Iterable[run_times_pb2.LearnedRuns]) -> dict[Origin, R
     return checked
 
 
-def _checked_sums(field: str, told: run_times_pb2.LearnedRuns) -> Runs:
+def _checked_sums(field: str, told: wire.LearnedRuns) -> Runs:
     """Return the sums of runs that there can be: all of them in the histogram, and their variance not negative."""
     histogram, count = Counter(told.histogram), sum(told.histogram.values())
     if not all(0 <= value <= LONGEST and times > 0 for value, times in histogram.items()) or not histogram:
@@ -151,7 +145,7 @@ def _checked_sums(field: str, told: run_times_pb2.LearnedRuns) -> Runs:
     return Runs(count, told.total, int(told.squares), histogram)
 
 
-def checked(corrections: Iterable[run_times_pb2.RunTimeCorrection]) -> dict[Pair, int | None]:
+def checked(corrections: Iterable[wire.RunTimeCorrection]) -> dict[Pair, int | None]:
     """Return what is stated by job class and resource; FieldError."""
     checked: dict[Pair, int | None] = {}
     for number, correction in enumerate(corrections):

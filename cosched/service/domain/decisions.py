@@ -7,23 +7,11 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cosched.core import effects
 from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.domain import Change
-from cosched.core.effects import (
-    Answer,
-    Call,
-    CancelJob,
-    Effect,
-    EndRun,
-    PassOver,
-    Record,
-    Release,
-    Start,
-    Wanted,
-    Yield,
-)
 from cosched.core.events import Event, Ready, Requeued
 from cosched.core.kept import to_plain
 from cosched.core.outcome import ORDERS, Keep, LastingDomain
@@ -42,7 +30,7 @@ from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import ENDED_WITH, MATE_HOLDS, MEMBER_LOST, Noted
 
 _LOG = logging.getLogger(__name__)
-GIVE_BACK = (Yield, Release, PassOver)
+GIVE_BACK = (effects.Yield, effects.Release, effects.PassOver)
 PEERS, SLOT_USE, SCHEDULER = "peers", "slot_use", "scheduler"  # the keys of what is kept of these
 
 
@@ -111,9 +99,9 @@ class Decisions:
         self._records.metrics.peer_illegal(self._speaker).inc()
         _LOG.error("peer %s has said what cannot be: %s; it is ignored: %r", self._speaker, error, event)
 
-    def carry_out(self, effects: Iterable[Effect]) -> None:
+    def carry_out(self, wanted: Iterable[effects.Effect]) -> None:
         """Do what follows from a restart; only in a turn."""
-        self.do(self.policy.follow(effects, self._journal.now))
+        self.do(self.policy.follow(wanted, self._journal.now))
 
     def settle(self) -> None:
         """End a turn: the scheduling that follows happens, and what comes of it is noted."""
@@ -186,17 +174,17 @@ class Decisions:
         records = self._records
         return {
             **dict.fromkeys(ORDERS, self._give),
-            Record: records.tell,
-            Call: self._call,
-            Answer: self._answer,
+            effects.Record: records.tell,
+            effects.Call: self._call,
+            effects.Answer: self._answer,
             Ready: self._first_ready,
-            Start: self._start,
+            effects.Start: self._start,
             SizeChanged: self._resize,
             Requeued: self._requeue,
             Gathered: self._gathered,
-            Wanted: lambda wanted: records.set_reason(wanted.job, MATE_HOLDS),
-            CancelJob: self._cancel,
-            EndRun: self._end_run,
+            effects.Wanted: lambda wanted: records.set_reason(wanted.job, MATE_HOLDS),
+            effects.CancelJob: self._cancel,
+            effects.EndRun: self._end_run,
         }
 
     def _give(self, order: Order) -> None:
@@ -213,7 +201,7 @@ class Decisions:
         if self._core.jobs[ready.job].group is not None:
             self._journal.note(ready.job, Noted.READY, nodes=ready.allocation.nodes)
 
-    def _start(self, start: Start) -> None:
+    def _start(self, start: effects.Start) -> None:
         self.looks = 0
         if start.allocation is not None:
             self.sizes.begin(start.job, start.allocation)
@@ -240,11 +228,11 @@ class Decisions:
         self._journal.save(record)
         self._journal.changes.orders.append(Preempt(change.job, change.keeps_work))
 
-    def _cancel(self, cancel: CancelJob) -> None:
+    def _cancel(self, cancel: effects.CancelJob) -> None:
         by = MEMBER_LOST if cancel.why is Why.MEMBER_LOST else cancel.why
         self._records.order_cancellation(self._records.jobs[cancel.job], by, EndedBy.MATE)
 
-    def _end_run(self, end: EndRun) -> None:
+    def _end_run(self, end: effects.EndRun) -> None:
         """Note that a run ends for its mate's: its manager is to end it, and perhaps to queue the job again."""
         record = self._records.jobs[end.job]
         if not end.again:
@@ -256,12 +244,12 @@ class Decisions:
             self._journal.save(record)
         self._journal.changes.orders.append(Preempt(end.job))
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: effects.Call) -> None:
         changes, request = self._journal.changes, call.request
         decides = isinstance(request, SettleGroupStart) and request.start
         (changes.decisions if decides else changes.calls).append(call)
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: effects.Answer) -> None:
         changes, request = self._journal.changes, answer.request
         if isinstance(request, Late | TellMember):
             changes.replies.append(answer)

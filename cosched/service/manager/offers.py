@@ -11,23 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
 
+from cosched.core import effects
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.mateless import Mateless
 from cosched.core.coscheduling.membership import Membership
-from cosched.core.effects import (
-    Book,
-    Claim,
-    EndTurn,
-    PassOver,
-    Quote,
-    Release,
-    Reschedule,
-    Start,
-    Try,
-    TryReady,
-    Unbook,
-    Yield,
-)
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId, MateProblem, Named, TellMember, named_mate
 from cosched.service.domain import story
@@ -45,20 +32,7 @@ from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
 from cosched.words.wrong_mates import ANY_OF, wrong_mate, wrong_member
-from cosched_adapters.batch_system import (
-    Appeared,
-    BatchReport,
-    BatchSystem,
-    Divided,
-    Freed,
-    Gone,
-    Known,
-    Offered,
-    Refused,
-    Relinked,
-    Resized,
-    Withdrawn,
-)
+from cosched_adapters import batch_system as batch
 from cosched_adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
 from cosched_adapters.slices import Slices
 
@@ -69,14 +43,14 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Offers(Work[SystemOrder, BatchReport]):
+class Offers(Work[SystemOrder, batch.BatchReport]):
     """See Work."""
 
     problem = ""  # orders never wait here
 
     _domain: LiveDomain
     _jobs: OfferedJobs  # the domain's
-    _system: BatchSystem
+    _system: batch.BatchSystem
     _announcer: Announcer
     _coupled: Coupled
     _tasks: Tasks
@@ -90,25 +64,25 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     async def carry_out(self, order: SystemOrder) -> None:
         match order:
-            case Start():
+            case effects.Start():
                 await self._start(order)
             case Preempt():
                 self._requeues.begin(order.job)
-            case Yield() | PassOver():
+            case effects.Yield() | effects.PassOver():
                 await self._give_back(order)
-            case Release():
+            case effects.Release():
                 await self._release(order)
-            case Try() | TryReady():
+            case effects.Try() | effects.TryReady():
                 await self._try(order)
-            case Reschedule():
+            case effects.Reschedule():
                 await self._hasten(order)
-            case Quote() | Book() | Unbook() | Claim() | EndTurn():
+            case effects.Quote() | effects.Book() | effects.Unbook() | effects.Claim() | effects.EndTurn():
                 assert self._slots is not None, "only a scheduler that gives slots has such orders"
                 await self._slots.carry_out(order)
             case _:
                 assert_never(order)
 
-    async def _start(self, start: Start) -> None:
+    async def _start(self, start: effects.Start) -> None:
         if self._domain.state(start.job) in WAITING:  # it has lost its nodes meanwhile
             return
         record = self._domain.jobs.get(start.job)
@@ -126,9 +100,9 @@ class Offers(Work[SystemOrder, BatchReport]):
         except NoRequeueError as error:
             self._domain.runs_on(job, str(error))
 
-    async def _give_back(self, order: Yield | PassOver) -> None:
+    async def _give_back(self, order: effects.Yield | effects.PassOver) -> None:
         try:
-            backoff = self._system.pass_over if isinstance(order, PassOver) else None
+            backoff = self._system.pass_over if isinstance(order, effects.PassOver) else None
             await self._system.give_back(order.job, backoff, order.offer)
         except MustHoldError:  # a try has found it, which does not say so
             if (record := self._domain.jobs.get(order.job)) is not None:  # else it has ended meanwhile
@@ -136,7 +110,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         finally:
             self._domain.decisions.giving_back.discard(order.job)
 
-    async def _release(self, order: Release) -> None:
+    async def _release(self, order: effects.Release) -> None:
         """End a hold. For a while, jobs whose mates hold nodes elsewhere come first."""
         scheduler = self._jobs.scheduler
         wanted = scheduler.wanted(self._domain.journal.now)
@@ -145,16 +119,16 @@ class Offers(Work[SystemOrder, BatchReport]):
             while_it_lasts.enter_context(scheduler.favouring(wanted))
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
-                self._tasks.run(self._hasten(Reschedule(job)))
+                self._tasks.run(self._hasten(effects.Reschedule(job)))
             await self._system.release(order.job, order.offer)
 
-    async def _hasten(self, order: Reschedule) -> None:
+    async def _hasten(self, order: effects.Reschedule) -> None:
         try:
             await self._system.hasten(order.job)
         except ManagerError as error:
             _LOG.info("job %s: %s", order.job, error)
 
-    async def _try(self, order: Try | TryReady) -> None:
+    async def _try(self, order: effects.Try | effects.TryReady) -> None:
         offer = 0
         doubt = asyncio.get_running_loop().call_later(DOUBT, self._jobs.give_way, order.job)
         try:
@@ -168,24 +142,24 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     # Reports
 
-    def hear(self, report: BatchReport) -> None:
+    def hear(self, report: batch.BatchReport) -> None:
         jobs = self._jobs
         match report:
-            case Appeared():
+            case batch.Appeared():
                 self._appeared(report)
-            case Refused() | Divided() | Gone():
+            case batch.Refused() | batch.Divided() | batch.Gone():
                 self._mateless(report)
-            case Relinked():
+            case batch.Relinked():
                 self._relinked(report)
-            case Offered():
+            case batch.Offered():
                 job, number = report.job_id, report.number
                 told = Told(report.account, _columns(report.queue))
                 jobs.offered(job, report.nodes, can_yield=report.can_yield, number=number, told=told)
-            case Withdrawn():
+            case batch.Withdrawn():
                 jobs.withdrawn(report.job_id)
-            case Resized():
+            case batch.Resized():
                 jobs.resized(report.job_id, report.nodes)
-            case Freed():
+            case batch.Freed():
                 self._freed()
             case Started():
                 self._domain.started(report.job_id, report.at)
@@ -198,14 +172,14 @@ class Offers(Work[SystemOrder, BatchReport]):
         if self._slots is not None:
             self._slots.freed()
 
-    def _mateless(self, job: Refused | Divided | Gone) -> None:
+    def _mateless(self, job: batch.Refused | batch.Divided | batch.Gone) -> None:
         """A job starts alone, an array is none by its own id, or they have ended. Who waits for them hears of it."""
-        if isinstance(job, Gone):
+        if isinstance(job, batch.Gone):
             self._domain.core.names.mateless.drop(job.job_id)
             return
-        if isinstance(job, Refused):
+        if isinstance(job, batch.Refused):
             self._jobs.refused(job.job_id, job.reason)
-        problem, tasks = (MateProblem.ARRAY, job.tasks) if isinstance(job, Divided) else (job.problem, None)
+        problem, tasks = (MateProblem.ARRAY, job.tasks) if isinstance(job, batch.Divided) else (job.problem, None)
         if job.named is None or problem is None:
             return
         named = self._meant(job.named)
@@ -220,7 +194,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             told = TellMember(member, job, 1)
             self._tasks.run(self._announcer.tell(peer, told, lambda: job in mateless))
 
-    def _appeared(self, job: Appeared) -> None:
+    def _appeared(self, job: batch.Appeared) -> None:
         if job.named is None:
             return
         named = self._meant(job.named)
@@ -269,7 +243,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         lacks = (named.windows or named.at is not None) and not self._domain.core.settings.slots
         return wrong_member(own, named.name, MateProblem.NO_SLOTS) if lacks else None
 
-    def _record(self, job: Appeared, named: Named) -> JobRecord:
+    def _record(self, job: batch.Appeared, named: Named) -> JobRecord:
         clock = self._domain.clock
         return JobRecord(
             id=int(job.job_id),
@@ -285,7 +259,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             reason=story.WAITS_IN_QUEUE,
         )
 
-    def _relinked(self, report: Relinked) -> None:
+    def _relinked(self, report: batch.Relinked) -> None:
         named = self._meant(report.named) if report.named is not None else None
         known = named is not None and all(map(self._knows, named.others))
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
@@ -304,7 +278,7 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     # After a restart
 
-    async def take_up(self, found: Mapping[str, Known], running: Collection[JobId]) -> None:  # noqa: ARG002
+    async def take_up(self, found: Mapping[str, batch.Known], running: Collection[JobId]) -> None:  # noqa: ARG002
         """See Work.
 
         Jobs that wait for their mates by our record keep waiting if they have nodes, whenever they are offered again.
@@ -332,14 +306,14 @@ class Offers(Work[SystemOrder, BatchReport]):
         except ManagerError as error:
             _LOG.warning("slots of an earlier service are not taken away: %s", error)
 
-    def _is_meant_now(self, known: Known) -> bool:
+    def _is_meant_now(self, known: batch.Known) -> bool:
         """Return whether another domain is meant than before by a job that does not name its mate's."""
         if known.named is None:
             return False
         before = self._domain.jobs[known.job_id].named.peer
         return ANY_OF in before and self._meant(known.named).peer != before
 
-    def _found(self, known: Known) -> Iterator[Callable[[], None]]:
+    def _found(self, known: batch.Known) -> Iterator[Callable[[], None]]:
         """Yield what to tell about a job that the manager knows."""
         job = known.job_id
         if known.end is not None:
@@ -349,14 +323,14 @@ class Offers(Work[SystemOrder, BatchReport]):
         if is_new:
             yield partial(self._appeared, known)
         elif self._is_meant_now(known):
-            yield partial(self._relinked, Relinked(job, known.named))
+            yield partial(self._relinked, batch.Relinked(job, known.named))
         if known.running:
             yield partial(self._domain.started, job, known.began)
             yield partial(self._jobs.resized, job, known.nodes)
         elif not is_new and self._lost_its_nodes(known):
             yield partial(self._jobs.withdrawn, job)
 
-    def _lost_its_nodes(self, known: Known) -> bool:
+    def _lost_its_nodes(self, known: batch.Known) -> bool:
         """Return whether a job that waits there has nodes by our record. It may be offered again already."""
         state, record = self._domain.state(known.job_id), self._domain.jobs[known.job_id]
         if state is JobState.RUNNING:
