@@ -49,114 +49,78 @@ class Metrics:
         return prometheus_client.generate_latest(self.registry)
 
     def _add_scheduling(self) -> None:
-        jobs = self._gauge("cosched_jobs", "Jobs that have not ended, by state.", "state")
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        jobs = gauge("jobs", "Jobs that have not ended, by state.", "state")
         self.jobs = {state: jobs.labels(state) for state in JOB_STATES}
-        nodes = self._gauge("cosched_nodes", "Nodes, by state.", "state")
+        nodes = gauge("nodes", "Nodes, by state.", "state")
         self.nodes = {state: nodes.labels(state) for state in NODE_STATES}
-        starts = self._counter("cosched_starts", "Jobs started: with their mate, without it, or that had none.", "kind")
+        starts = counter("starts", "Jobs started: with their mate, without it, or that had none.", "kind")
         self.starts = {kind: starts.labels(kind) for kind in ("paired", "alone", "unpaired")}
-        pair_starts = self._counter(
-            "cosched_pair_starts",
-            "Mates that a peer has started for a job here: at an agreed instant, or at once.",
-            "kind",
-        )
+        text = "Mates that a peer has started for a job here: at an agreed instant, or at once."
+        pair_starts = counter("pair_starts", text, "kind")
         self.pair_starts = {kind: pair_starts.labels(kind) for kind in ("agreed", "at_once")}
-        self.starts_before_turn = self._counter(
-            "cosched_starts_before_turn", "Jobs started before their turn, since their mates had asked for them."
+        text = "Jobs started before their turn, since their mates had asked for them."
+        self.starts_before_turn = counter("starts_before_turn", text)
+        text = "By how much these starts have pushed the planned start of the queue's first job."
+        self.pushed_seconds = counter("pushed_seconds", text)
+        self.holds = counter("holds", "Holds begun.")
+        self.yields = counter("yields", "Jobs that yielded.")
+        self.releases = counter("releases", "Holds that ended without a start.")
+        text = (
+            "Slots agreed on with a peer: set, moved to an earlier instant, started at, or ended by an earlier start."
         )
-        self.pushed_seconds = self._counter(
-            "cosched_pushed_seconds", "By how much these starts have pushed the planned start of the queue's first job."
-        )
-        self.holds = self._counter("cosched_holds", "Holds begun.")
-        self.yields = self._counter("cosched_yields", "Jobs that yielded.")
-        self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
-        slots = self._counter(
-            "cosched_slots",
-            "Slots agreed on with a peer: set, moved to an earlier instant, started at, or ended by an earlier start.",
-            "what",
-        )
+        slots = counter("slots", text, "what")
         self.slots = {what: slots.labels(what) for what in SLOTS}
-        dropped = self._counter("cosched_slots_dropped", "Slots that were lost, by reason.", "reason")
-        self.slots_dropped = cache(dropped.labels)
-        self.booked_nodes = self._gauge("cosched_booked_nodes", "Nodes that queued jobs have booked for their slots.")
-        self.held_node_seconds = self._counter(
-            "cosched_held_node_seconds", "Time that nodes were kept unused by holds that have ended."
-        )
-        self.booked_node_seconds = self._counter(
-            "cosched_booked_node_seconds", "Time that nodes were kept unused while peers were asked about mates."
-        )
-        held = self._gauge(
-            "cosched_account_held_node_seconds", "What jobs of an account with a budget have held in a day.", "account"
-        )
-        budget = self._gauge("cosched_account_held_node_seconds_limit", "What they may hold in a day.", "account")
-        self.account_held, self.account_budget = cache(held.labels), cache(budget.labels)
-        self.pair_gap = self._histogram(
-            "cosched_pair_gap_seconds", "How far apart the jobs of a pair began.", _GAP_SECONDS
-        )
-        self.iteration = self._histogram("cosched_iteration_seconds", "Scheduling iterations.", _WORK_SECONDS)
-        self.harvests_in_vain = self._counter(
-            "cosched_harvests_in_vain", "Harvests for jobs whose mates could not start then."
-        )
-        self.launch_failures = self._counter(
-            "cosched_launch_failures", "Jobs that the resource manager could not start."
-        )
+        self.slots_dropped = cache(counter("slots_dropped", "Slots that were lost, by reason.", "reason").labels)
+        self.booked_nodes = gauge("booked_nodes", "Nodes that queued jobs have booked for their slots.")
+        text = "Time that nodes were kept unused by holds that have ended."
+        self.held_node_seconds = counter("held_node_seconds", text)
+        text = "Time that nodes were kept unused while peers were asked about mates."
+        self.booked_node_seconds = counter("booked_node_seconds", text)
+        text = "What jobs of an account with a budget have held in a day."
+        self.account_held = cache(gauge("account_held_node_seconds", text, "account").labels)
+        limit = gauge("account_held_node_seconds_limit", "What they may hold in a day.", "account")
+        self.account_budget = cache(limit.labels)
+        self.pair_gap = histogram("pair_gap_seconds", "How far apart the jobs of a pair began.", _GAP_SECONDS)
+        self.iteration = histogram("iteration_seconds", "Scheduling iterations.", _WORK_SECONDS)
+        self.harvests_in_vain = counter("harvests_in_vain", "Harvests for jobs whose mates could not start then.")
+        self.launch_failures = counter("launch_failures", "Jobs that the resource manager could not start.")
 
     def _add_calls(self) -> None:
-        up = self._gauge("cosched_peer_up", "Whether the other domain answered the last call.", "peer")
-        refused = self._gauge(
-            "cosched_peer_refused", "1 while the other domain refuses this one (a misconfiguration), else 0.", "peer"
-        )
-        calls = self._counter(
-            "cosched_peer_calls", "Calls to other domains, by what became of them.", "peer", "call", "outcome"
-        )
-        seconds = self._histogram(
-            "cosched_peer_call_seconds", "Calls to other domains, until the answer.", _CALL_SECONDS, "peer", "call"
-        )
-        offset = self._gauge(
-            "cosched_peer_clock_offset_seconds", "How far the other domain's clock is ahead; NaN: not known.", "peer"
-        )
-        uncertainty = self._gauge(
-            "cosched_peer_clock_uncertainty_seconds", "By how much the offset may be wrong; NaN: not known.", "peer"
-        )
-        requests = self._counter("cosched_requests", "Calls answered, by gRPC code.", "call", "code")
-        request_seconds = self._histogram("cosched_request_seconds", "Calls, until answered.", _CALL_SECONDS, "call")
-        illegal = self._counter(
-            "cosched_peer_illegal", "Messages of the other domain that no state of a job here allows.", "peer"
-        )
-        missed = self._counter(
-            "cosched_peer_news_missed",
-            "What the other domain told of its jobs that no job here starts with, or that was told before.",
-            "peer",
-        )
-        denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
-        # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
-        self.peer_up = cache(up.labels)
-        self.peer_refused = cache(refused.labels)
-        self.peer_clock_offset = cache(offset.labels)
-        self.peer_clock_uncertainty = cache(uncertainty.labels)
-        self.denied = cache(denied.labels)
-        self.peer_illegal = cache(illegal.labels)
-        self.peer_news_missed = cache(missed.labels)
-        self._peer_calls = cache(calls.labels)
-        self._peer_call_seconds = cache(seconds.labels)
-        self._requests = cache(requests.labels)
+        """Add those whose labels come from fixed sets: configured peers, the protocol's calls, codes and reasons."""
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        self.peer_up = cache(gauge("peer_up", "Whether the other domain answered the last call.", "peer").labels)
+        text = "1 while the other domain refuses this one (a misconfiguration), else 0."
+        self.peer_refused = cache(gauge("peer_refused", text, "peer").labels)
+        text = "Calls to other domains, by what became of them."
+        self._peer_calls = cache(counter("peer_calls", text, "peer", "call", "outcome").labels)
+        text = "Calls to other domains, until the answer."
+        self._peer_call_seconds = cache(histogram("peer_call_seconds", text, _CALL_SECONDS, "peer", "call").labels)
+        text = "How far the other domain's clock is ahead; NaN: not known."
+        self.peer_clock_offset = cache(gauge("peer_clock_offset_seconds", text, "peer").labels)
+        text = "By how much the offset may be wrong; NaN: not known."
+        self.peer_clock_uncertainty = cache(gauge("peer_clock_uncertainty_seconds", text, "peer").labels)
+        self._requests = cache(counter("requests", "Calls answered, by gRPC code.", "call", "code").labels)
+        request_seconds = histogram("request_seconds", "Calls, until answered.", _CALL_SECONDS, "call")
         self._request_seconds = cache(request_seconds.labels)
+        text = "Messages of the other domain that no state of a job here allows."
+        self.peer_illegal = cache(counter("peer_illegal", text, "peer").labels)
+        text = "What the other domain told of its jobs that no job here starts with, or that was told before."
+        self.peer_news_missed = cache(counter("peer_news_missed", text, "peer").labels)
+        self.denied = cache(counter("denied", "Calls refused to a caller, by ErrorInfo reason.", "reason").labels)
 
     def _add_health(self) -> None:
-        self.commit = self._histogram("cosched_commit_seconds", "Commits to the database.", _WORK_SECONDS)
-        self.sync = self._histogram(
-            "cosched_sync_seconds", "How long it took to bring commits to disk, many at once.", _WORK_SECONDS
-        )
-        self.store_stalled = self._gauge("cosched_store_stalled", "1 while the database cannot be written, else 0.")
-        self.drained_until = self._gauge(
-            "cosched_drained_until_timestamp_seconds", "When a domain that drains is to be resumed; NaN: it does not."
-        )
-        self.database_bytes = self._gauge("cosched_database_bytes", "Size of the database's files.")
-        expiry = self._gauge(
-            "cosched_certificate_expiry_timestamp_seconds", "When the certificates in a file expire.", "file"
-        )
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        self.commit = histogram("commit_seconds", "Commits to the database.", _WORK_SECONDS)
+        text = "How long it took to bring commits to disk, many at once."
+        self.sync = histogram("sync_seconds", text, _WORK_SECONDS)
+        self.store_stalled = gauge("store_stalled", "1 while the database cannot be written, else 0.")
+        text = "When a domain that drains is to be resumed; NaN: it does not."
+        self.drained_until = gauge("drained_until_timestamp_seconds", text)
+        self.database_bytes = gauge("database_bytes", "Size of the database's files.")
+        expiry = gauge("certificate_expiry_timestamp_seconds", "When the certificates in a file expire.", "file")
         self.certificate_expiry = cache(expiry.labels)
-        self.clock_steps = self._counter("cosched_clock_steps", "Steps of the wall clock.")
+        self.clock_steps = counter("clock_steps", "Steps of the wall clock.")
 
     def peer_call(self, peer: str, call: str, outcome: str, seconds: float) -> None:
         """Count a call to another domain, its outcome, and its duration in seconds."""
@@ -169,13 +133,13 @@ class Metrics:
         self._request_seconds(call).observe(seconds)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, labels, registry=self.registry)
+        return Counter(f"cosched_{name}", text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(name, text, labels, registry=self.registry)
+        return Gauge(f"cosched_{name}", text, labels, registry=self.registry)
 
     def _histogram(self, name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
-        return Histogram(name, text, labels, buckets=tuple(buckets), registry=self.registry)
+        return Histogram(f"cosched_{name}", text, labels, buckets=tuple(buckets), registry=self.registry)
 
 
 class OwnersStarts(Collector):

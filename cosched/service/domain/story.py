@@ -36,6 +36,7 @@ HAS_SLOT = "MateSlot"
 NO_SLOT = "SlotShare"
 
 StoredDetail = Mapping[str, Any]
+Write = Callable[[StoredDetail, Callable[[int], str]], str]  # the latter writes an instant
 
 
 class Noted(StrEnum):
@@ -83,31 +84,19 @@ NOT_TOLD_OF_PAIRS = {What.BOOKED, What.NOT_BOOKED}  # at its slot, where what co
 KINDS: dict[What | Noted, int] = {
     **{noted: noted.kind for noted in Noted},
     What.SUBMITTED: wire.EVENT_KIND_SUBMITTED,
-    What.HOLDS: wire.EVENT_KIND_HELD,
-    What.HOLDS_ON: wire.EVENT_KIND_HELD,
+    **dict.fromkeys((What.HOLDS, What.HOLDS_ON), wire.EVENT_KIND_HELD),
     What.YIELDS: wire.EVENT_KIND_YIELDED,
     What.RELEASED: wire.EVENT_KIND_RELEASED,
+    **dict.fromkeys((What.HAS_SLOT, What.LOST_SLOT, What.KEEPS_SLOT), wire.EVENT_KIND_SLOT),
+    **dict.fromkeys((What.BOOKED, What.NOT_BOOKED), wire.EVENT_KIND_SLOT),
     What.STARTED: wire.EVENT_KIND_STARTED,
-    What.COMPLETED: wire.EVENT_KIND_ENDED,
-    What.FAILED: wire.EVENT_KIND_ENDED,
-    What.CANCELLED: wire.EVENT_KIND_ENDED,
+    **dict.fromkeys((What.COMPLETED, What.FAILED, What.CANCELLED), wire.EVENT_KIND_ENDED),
     What.LINKED: wire.EVENT_KIND_LINKED,
     What.UNLINKED: wire.EVENT_KIND_UNLINKED,
-    What.LOST_NODES: wire.EVENT_KIND_WARNING,
-    What.HAS_SLOT: wire.EVENT_KIND_SLOT,
-    What.LOST_SLOT: wire.EVENT_KIND_SLOT,
-    What.KEEPS_SLOT: wire.EVENT_KIND_SLOT,
-    What.REQUEUED: wire.EVENT_KIND_WARNING,
-    What.PEER_REFUSED: wire.EVENT_KIND_WARNING,
-    What.WRONG_MATE: wire.EVENT_KIND_WARNING,
     What.PATIENCE_ENDED: wire.EVENT_KIND_UNKNOWN,
-    What.BOOKED: wire.EVENT_KIND_SLOT,
-    What.NOT_BOOKED: wire.EVENT_KIND_SLOT,
-    What.MEMBER_APART: wire.EVENT_KIND_WARNING,
     What.HEARS_OF_MATE: wire.EVENT_KIND_PEER,
-    What.MATE_ENDED: wire.EVENT_KIND_WARNING,
-    What.RUN_ENDS: wire.EVENT_KIND_WARNING,
-    What.RUNS_ON: wire.EVENT_KIND_WARNING,
+    **dict.fromkeys((What.LOST_NODES, What.REQUEUED, What.PEER_REFUSED, What.WRONG_MATE), wire.EVENT_KIND_WARNING),
+    **dict.fromkeys((What.MEMBER_APART, What.MATE_ENDED, What.RUN_ENDS, What.RUNS_ON), wire.EVENT_KIND_WARNING),
 }
 
 _LATE: dict[str, str] = {
@@ -164,10 +153,10 @@ def tells_of_common_start(what: str, detail: StoredDetail) -> bool:
     return what == What.STARTED and str(detail.get("why", "")).startswith(tuple(TOGETHER))
 
 
-def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
-    """Return one line for people, of what is stored, also by another version; `clock_time` writes an instant."""
+def text(what: str, detail: StoredDetail, when: Callable[[int], str]) -> str:
+    """Return one line for people, of what is stored, also by another version; `when` writes an instant."""
     write = TEXTS.get(what)
-    return write(detail, clock_time) if write is not None else what
+    return write(detail, when) if write is not None else what
 
 
 def utc(seconds: int) -> str:
@@ -216,16 +205,16 @@ def _linked(detail: StoredDetail, _: Callable[[int], str]) -> str:
     return f"linked with {mate}{was}"
 
 
-def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+def _holds(detail: StoredDetail, when: Callable[[int], str]) -> str:
     until = detail["until"]
     others = "group" if "group" in detail else "mate"
-    end = f"until its {others} can start" if until >= FOREVER else f"until {clock_time(until)} at most"
+    end = f"until its {others} can start" if until >= FOREVER else f"until {when(until)} at most"
     return f"holds {_nodes(detail)} {end}: {_because(detail)}"
 
 
-def _slot(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+def _slot(detail: StoredDetail, when: Callable[[int], str]) -> str:
     others = f"{detail['peer']}:{detail['mate']}" if detail.get("peer") else "its group"
-    return f"slot at {clock_time(detail['slot'])} with {others}"
+    return f"slot at {when(detail['slot'])} with {others}"
 
 
 def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
@@ -242,21 +231,21 @@ def _why_not_held(detail: StoredDetail) -> str:
     return used_up if detail.get("over_budget") else "too many nodes are held already"
 
 
-def _not_booked(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+def _not_booked(detail: StoredDetail, when: Callable[[int], str]) -> str:
     said = "keeps its nodes no longer: not all of its group could start"
     if "until" not in detail:
         return said
-    often = f"that often in a row, that no job gets nodes for {detail['peer']} until {clock_time(detail['until'])}"
+    often = f"that often in a row, that no job gets nodes for {detail['peer']} until {when(detail['until'])}"
     return f"{said}, {often}"
 
 
-def _started(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+def _started(detail: StoredDetail, when: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
     late = f", {span(gap)} late" if gap is not None else ""
     away = f"; it has been away for {span(detail['away_s'])}" if detail.get("away_s") is not None else ""
     what = "started"
     if detail.get("starts_at") is not None:
-        what = f"starts at {clock_time(detail['starts_at'])}, as agreed"
+        what = f"starts at {when(detail['starts_at'])}, as agreed"
     elif detail.get("waits"):
         what = "starts as soon as its batch system begins it"
     return f"{what}: {_because(detail)}{late}{away}"
@@ -294,23 +283,23 @@ def _runs_on(detail: StoredDetail, _: Callable[[int], str]) -> str:
     return f"runs on without its mate, which was queued again: that has begun {detail['runs']} runs, or it is too late"
 
 
-def _mate_ended(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+def _mate_ended(detail: StoredDetail, when: Callable[[int], str]) -> str:
     mate = f"{detail['peer']}:{detail['mate']}"
-    return f"{mate} has ended: another may come in its place until {clock_time(detail['until'])}"
+    return f"{mate} has ended: another may come in its place until {when(detail['until'])}"
 
 
-def _ended(how: str) -> Callable[[StoredDetail, Callable[[int], str]], str]:
+def _ended(how: str) -> Write:
     return lambda detail, _: f"{how}: {detail['why']}" if detail.get("why") else how
 
 
-TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
+TEXTS: dict[str, Write] = {
     What.SUBMITTED: _submitted,
     Noted.READY: lambda detail, _: f"is ready on {_nodes(detail)}",
     What.HOLDS: _holds,
     What.YIELDS: _yields,
     What.RELEASED: lambda _, __: "its hold is over: queued again, behind the others",
-    What.HOLDS_ON: lambda detail, clock_time: (
-        f"holds on until {clock_time(detail['until'])} at most: it would be lost with its nodes"
+    What.HOLDS_ON: lambda detail, when: (
+        f"holds on until {when(detail['until'])} at most: it would be lost with its nodes"
     ),
     What.REQUEUED: _requeued,
     Noted.STARTS_ALONE: lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
@@ -333,9 +322,9 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.RUN_ENDS: lambda detail, _: f"its run is ended: {_because(detail)}",
     What.RUNS_ON: _runs_on,
     What.LOST_NODES: lambda _, __: "lost its nodes",
-    What.HAS_SLOT: lambda detail, clock_time: f"has a {_slot(detail, clock_time)}",
-    What.LOST_SLOT: lambda detail, clock_time: f"lost its slot at {clock_time(detail['slot'])}: {_because(detail)}",
-    What.KEEPS_SLOT: lambda detail, clock_time: f"starts at {clock_time(detail['slot'])}: its group has begun",
+    What.HAS_SLOT: lambda detail, when: f"has a {_slot(detail, when)}",
+    What.LOST_SLOT: lambda detail, when: f"lost its slot at {when(detail['slot'])}: {_because(detail)}",
+    What.KEEPS_SLOT: lambda detail, when: f"starts at {when(detail['slot'])}: its group has begun",
     What.BOOKED: lambda _, __: "keeps its nodes for its group, which may start now",
     What.NOT_BOOKED: _not_booked,
     What.MEMBER_APART: lambda detail, _: (
@@ -357,16 +346,12 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
         f"{detail['on_ideal']:.3g} s on {detail['ideal']}"
     ),
     Noted.NOT_ADAPTED: lambda detail, _: f"has not answered that it uses {_nodes(detail)}: {detail['why']}",
-    Noted.PEER_AWAY: lambda detail, clock_time: (
-        f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
-    ),
+    Noted.PEER_AWAY: lambda detail, when: f"{detail['peer']} is away, and waited for until {when(detail['until'])}",
     Noted.PEER_THERE: lambda detail, _: f"{detail['peer']} is there",
-    Noted.PEER_DRAINS: lambda detail, clock_time: (
-        f"{detail['peer']} drains, and makes no pairs until {clock_time(detail['until'])}"
+    Noted.PEER_DRAINS: lambda detail, when: (
+        f"{detail['peer']} drains, and makes no pairs until {when(detail['until'])}"
     ),
-    Noted.DRAINS: lambda detail, clock_time: (
-        f"this domain drains until {clock_time(detail['until'])}, as far as is known"
-    ),
+    Noted.DRAINS: lambda detail, when: f"this domain drains until {when(detail['until'])}, as far as is known",
     Noted.RESUMED: lambda _, __: "this domain is resumed: it makes pairs again",
     Noted.PUT_ASIDE: lambda _, __: "put aside: the scheduler is told nothing of it until an operator releases it",
     Noted.NO_ANSWER: lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
