@@ -54,20 +54,11 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _page_has_a_place(self) -> Self:
+    def _listens_where_it_can(self) -> Self:
         if self.page is not None and self.domain.http is None and self.page.socket is None:
             raise KeyedError(("page",), "is served nowhere: set domain.http, or page.socket")
         if self.page is not None and self.page.tls and (self.tls is None or self.tls.user_identity is None):
             raise KeyedError(("page", "tls"), "users have no certificates: set tls.user_identity in [tls]")
-        return self
-
-    @property
-    def shown_to(self) -> str:
-        """Who sees jobs of others, also on other domains' pages; see [page]."""
-        return self.page.show if self.page is not None else "own"
-
-    @model_validator(mode="after")
-    def _coherent(self) -> Self:
         by_network = self.domain.listen is not None or not all(peer.is_local for peer in self.peers)
         if by_network and not self.domain.plaintext and self.tls is None:
             raise ValueError("tls: the section [tls] is missing; without it domain.plaintext must be true")
@@ -80,7 +71,7 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _manager_can_meet(self) -> Self:
+    def _coscheduling_is_possible_here(self) -> Self:
         section, kind = self.coscheduling, self.manager.kind
         system = load_batch_system(kind) if section.meeting else None
         if system is not None and not system.can_meet:
@@ -88,10 +79,6 @@ class Configuration(Settings):
             key = "scheme" if section.scheme is SchemeChoice.MEET else given
             reason = f"{kind} can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
             raise KeyedError(("coscheduling", key), reason)
-        return self
-
-    @model_validator(mode="after")
-    def _means_something_to_the_scheduler(self) -> Self:
         for key, reason in refusals(self.manager.scheduler_kind, self.coscheduling):
             raise KeyedError(("coscheduling", key), reason)
         return self
@@ -110,7 +97,7 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _peers_differ(self) -> Self:
+    def _peers_differ_and_default_is_one(self) -> Self:
         known: dict[str, dict[str, str]] = {"name": {self.domain.name: "this domain"}, "address": {}, "identity": {}}
         for number, peer in enumerate(self.peers):
             for key, holders in known.items():
@@ -119,10 +106,6 @@ class Configuration(Settings):
                     raise KeyedError(("peer", number, key), f"{value} is already used by {holders[value]}")
                 if value is not None:
                     holders[value] = f"peer {peer.name}"
-        return self
-
-    @model_validator(mode="after")
-    def _default_peer_is_one(self) -> Self:
         default, names = self.coscheduling.default_peer, [peer.name for peer in self.peers]
         if default is not None and default not in names:
             reason = f"no [[peer]] is named {default}{close_to(default, names)}"
@@ -141,6 +124,11 @@ class Configuration(Settings):
             if prefix and peer.identity and peer.identity.startswith(prefix):
                 raise KeyedError(("peer", number, "identity"), "begins with tls.user_identity, as only users' may")
         return self
+
+    @property
+    def shown_to(self) -> str:
+        """Who sees jobs of others, also on other domains' pages; see [page]."""
+        return self.page.show if self.page is not None else "own"
 
     def owners(self, powerful: Collection[str] = ()) -> Owners:
         """Return who peers' users are here. Those of a `powerful` name are nobody, unless `owners` names them."""

@@ -184,9 +184,8 @@ class Coscheduling(CoschedulingFields):
     def meeting_if_on(self) -> Meeting:
         """See CoschedulingFields; a service tells owners apart."""
         meeting, share = super().meeting_if_on, self.mate_budget_share
-        if share is None:
-            share = SHARE if meeting.mate_budget else NO_BOUND
-        return replace(meeting, mate_budget_share=share)
+        default = SHARE if meeting.mate_budget else NO_BOUND
+        return replace(meeting, mate_budget_share=default if share is None else share)
 
     @model_validator(mode="after")
     def _share_is_one_of_a_budget(self) -> Self:

@@ -25,10 +25,15 @@ _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULT
 
 
 def load_kernels(sets: Sequence[str] = ("batch",), *, of: str = DEFAULT) -> None:
-    """Load these sets `of` a kind, or compile them the first time; then give back the memory of the compiler's code."""
+    """Load these sets `of` a kind, or compile them the first time; then give back the memory of the compiler's code.
+
+    The operating system drops these pages, 50 MB, and reads them again if need be.
+    """
     seconds = prepare(sets, _LOG.warning, of=of)
     _LOG.info("loaded kernels (%s) in %.1f s", ", ".join(sets), seconds)
-    _give_back_compiler()
+    for start, end in _CODE.findall(Path("/proc/self/maps").read_text()):
+        address, length = int(start, 16), int(end, 16) - int(start, 16)
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _DONTNEED)
 
 
 async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -59,10 +64,3 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
         _LOG.warning("the process that compiles the kernels has failed (exit code %d): %s", process.returncode, last)
     else:
         _LOG.info("kernels (%s) are compiled, after %.0f s", ", ".join(sets), time.monotonic() - began)
-
-
-def _give_back_compiler() -> None:
-    """Make the operating system drop the pages of the compiler's code, 50 MB; it reads them again if need be."""
-    for start, end in _CODE.findall(Path("/proc/self/maps").read_text()):
-        address, length = int(start, 16), int(end, 16) - int(start, 16)
-        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _DONTNEED)

@@ -83,7 +83,11 @@ class ServiceOutside:
             reply = await self._peers.call(call.peer, sent)
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
-            self._log_failure(call, kind, error)
+            said = "job %s: %s to %s has failed (%s): %s", call.job, kind, call.peer, error.failure, error.problem
+            if error.failure is Failure.REFUSED:  # so are all jobs with mates there, again and again until it is mended
+                self._domain.sparing_log.warning((call.peer, error.failure), *said)
+            else:
+                _LOG.warning(*said)
             self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure, call.peer), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
@@ -93,13 +97,6 @@ class ServiceOutside:
 
     def _answered(self, call: Call, reply: Reply) -> None:
         self._domain.calls.answered(call, reply)
-
-    def _log_failure(self, call: Call, kind: str, error: CallError) -> None:
-        said = "job %s: %s to %s has failed (%s): %s", call.job, kind, call.peer, error.failure, error.problem
-        if error.failure is Failure.REFUSED:  # so are all jobs with mates there, again and again until that is mended
-            self._domain.sparing_log.warning((call.peer, error.failure), *said)
-        else:
-            _LOG.warning(*said)
 
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """Return the peer's answer as this domain is to read it."""

@@ -17,9 +17,8 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import JobId
 from cosched.host.garbage import look_from_now_on
-from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
@@ -67,7 +66,7 @@ from cosched.service.store import Store
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
-from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
+from cosched.service.upkeep import Upkeep, opened_clock
 from cosched.service.wire.callers import powerful_elsewhere
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2
@@ -97,6 +96,8 @@ class Service:
         self._busy_at = 0
         self._starting = Starting(self.name, self._stop)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._peer_names = [peer.name for peer in configuration.peers]
+        self._ours = configuration.manager.scheduler_kind
         self._greeting: Greeting
 
     async def run(self) -> None:
@@ -187,13 +188,13 @@ class Service:
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.machine_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
+            self._paced = self._replay is not None and self._replay.paced  # a conductor sets the time
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self._began = self.clock.exact()
         return manager, found
 
     async def _open_domain(self, stack: AsyncExitStack, manager: ResourceManager) -> None:
-        configuration = self.configuration
-        replay = self._replay
+        configuration, replay = self.configuration, self._replay
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
@@ -269,24 +270,11 @@ class Service:
         stack.callback(durability.close)
         return durability
 
-    @property
-    def _ours(self) -> SchedulerKind:
-        return self.configuration.manager.scheduler_kind
-
-    @property
-    def _peer_names(self) -> list[Domain]:
-        return [peer.name for peer in self.configuration.peers]
-
-    @property
-    def _paced(self) -> bool:
-        """Whether a conductor sets the time."""
-        return self._replay is not None and self._replay.paced
-
     def _start_timers(self) -> None:
         if not self._paced:
             self._start_periodic_work()
         if (watchdog := systemd.watchdog_interval()) is not None:
-            self.timers.every("watchdog", watchdog, pat_watchdog)
+            self.timers.every("watchdog", watchdog, lambda: systemd.notify("WATCHDOG=1"))
         self.timers.start()
 
     def _start_periodic_work(self) -> None:
@@ -362,8 +350,7 @@ class Service:
 
     def about(self) -> cluster_pb2.Domain:
         """Return the description of the domain for users."""
-        kind = self.configuration.manager.kind
-        section = self.configuration.coscheduling
+        kind, section = self.configuration.manager.kind, self.configuration.coscheduling
         return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views(), section)
 
     def problem(self) -> str | None:

@@ -9,11 +9,20 @@ TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`, if it listens; whether this succeeded."""
+    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`, if it listens; whether this succeeded.
+
+    The service does not fail if its manager is gone or stuck.
+    """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):
         return False
-    return _send("\0" + path[1:] if path[0] == "@" else path, state)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.settimeout(TIMEOUT)
+            sender.sendto(state.encode(), "\0" + path[1:] if path[0] == "@" else path)
+    except OSError:
+        return False
+    return True
 
 
 def watchdog_interval() -> float | None:
@@ -23,17 +32,4 @@ def watchdog_interval() -> float | None:
         process = int(os.environ.get("WATCHDOG_PID", os.getpid()))
     except ValueError:
         return None
-    if microseconds <= 0 or process != os.getpid():
-        return None
-    return microseconds / 2e6
-
-
-def _send(address: str, state: str) -> bool:
-    """Send the state; return whether this succeeded. The service does not fail if its manager is gone or stuck."""
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.settimeout(TIMEOUT)
-            sender.sendto(state.encode(), address)
-    except OSError:
-        return False
-    return True
+    return microseconds / 2e6 if microseconds > 0 and process == os.getpid() else None

@@ -21,7 +21,7 @@ WATCH_INTERVAL = 1.0  # seconds
 STEP = 0.5  # seconds; smaller steps of the wall clock are ignored
 MAX_WAIT = 30 * 86400.0  # seconds; a timer further ahead is set again after this time
 
-Fire = Callable[[], None]
+Fire = Callable[[], object]
 
 _log = logging.getLogger(__name__)
 

@@ -1,10 +1,9 @@
-"""Regular maintenance: follow the wall clock, remove old jobs, tell systemd that the service lives."""
+"""Regular maintenance: follow the wall clock, and remove old jobs."""
 
 from __future__ import annotations
 
 import logging
 
-from cosched.service import systemd
 from cosched.service.clock import Clock
 from cosched.service.metrics import Metrics
 from cosched.service.store import Store, StoreError
@@ -60,11 +59,6 @@ class Upkeep:
         _LOG.info("%d old jobs removed", gone)
         if portion < before:
             self._timers.set("retire more", now + 1, self._retire)
-
-
-def pat_watchdog() -> None:
-    """Tell systemd that the service lives."""
-    systemd.notify("WATCHDOG=1")
 
 
 def opened_clock(store: Store) -> Clock:

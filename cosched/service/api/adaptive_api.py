@@ -47,7 +47,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         if not 0 <= request.acknowledged <= sizing.generation:
             raise FieldError("acknowledged", f"job {job} was never given node set {request.acknowledged}")
         if request.HasField("past"):
-            self.domain.sizes.keep(job, _checked(request.past))
+            self.domain.sizes.measured[job] = _checked(request.past)
         if request.acknowledged == sizing.generation and not sizing.settled:
             with self.domain.turns.take():
                 self.domain.sizes.acknowledge(job, request.acknowledged)
@@ -96,7 +96,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
             ideal=record.nodes,
         )
         if sizing.told_at is not None:
-            left = sizing.told_at + self._serving.resizes.patience - self.domain.clock.now()
+            left = sizing.told_at + self._serving.resizes.rules.patience - self.domain.clock.now()
             message.answer_within.CopyFrom(Duration(seconds=max(0, left)))
         return message
 

@@ -134,7 +134,6 @@ class Handled(Protocol):
 
     def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler], /) -> None:
         """Add what answers calls."""
-        ...
 
 
 class ReceivingServer:

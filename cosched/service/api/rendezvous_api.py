@@ -85,11 +85,9 @@ class RendezvousApi(ApiForPeers[Rendezvous], RendezvousServiceServicer):
         self._check_peer(self._identify(context), peer)
         told = self.domain.questions.ask(Asked(peer, GetMateStatus(job, caller)))
         assert isinstance(told, MateStatus)
-        if told.status is Status.UNKNOWN:
-            return wire.GetPlaceResponse(status=STATUS[told.status])
-        return wire.GetPlaceResponse(
-            status=STATUS[told.status], place=_place(self.domain.jobs.get(job)), ports=self._ports()
-        )
+        status, known = STATUS[told.status], told.status is not Status.UNKNOWN
+        place, ports = (_place(self.domain.jobs.get(job)), self._ports()) if known else (None, None)
+        return wire.GetPlaceResponse(status=status, place=place, ports=ports)
 
     def _ports(self) -> wire.PortRange | None:
         ports = self._serving.ports

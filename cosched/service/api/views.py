@@ -183,7 +183,7 @@ class Views:
         message.using = sizing.using
         if sizing.told_at is not None:
             message.told_at.seconds = self._clock.to_wall(sizing.told_at)
-        if (measured := self._domain.sizes.measured(str(record.id))) is not None:
+        if (measured := self._domain.sizes.measured.get(str(record.id))) is not None:
             message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
         if predictions := self._domain.sizes.predicted(record):
             for nodes in sorted({message.least, record.node_count, message.ideal}):
@@ -204,8 +204,7 @@ class Views:
         self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView], section: Coscheduling
     ) -> cluster_pb2.Domain:
         """Return the message for the domain itself."""
-        meeting = section.meeting
-        settings = self._domain.core.settings
+        meeting, settings = section.meeting, self._domain.core.settings
         message = cluster_pb2.Domain(
             name=self._domain.name,
             version=version,
@@ -227,9 +226,8 @@ class Views:
             message.named_nodes = self._domain.scheduler.capabilities.nodelists
             message.maps_applications = self._domain.policy.places is not None
         if (drain := self._domain.draining.present) is not None:
-            message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
-            message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
-            message.drain.settled_by.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.settled_by)))
+            for name in ("since", "until", "settled_by"):
+                getattr(message.drain, name).CopyFrom(self._time(getattr(drain, name)))
             message.drain.waits_for.extend(map(self.ref, self._domain.draining.unsettled()))
         return message
 
@@ -261,12 +259,8 @@ class Views:
     def job_counts(self) -> cluster_pb2.JobCounts:
         """Return the numbers of jobs by state."""
         counts = Counter(record.state for record in self._domain.jobs.values())
-        return cluster_pb2.JobCounts(
-            queued=counts[JobState.QUEUED],
-            ready=counts[JobState.READY],
-            holding=counts[JobState.HOLDING],
-            running=counts[JobState.RUNNING],
-        )
+        active = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
+        return cluster_pb2.JobCounts(**{state.name.lower(): counts[state] for state in active})
 
     async def node_groups(self, queue: Queue) -> list[cluster_pb2.NodeGroup]:
         """Return groups of nodes: those of each job, and the free ones; and all others, if a manager tells of them.
@@ -321,12 +315,8 @@ def _others(told: Mapping[str, NodeState], jobs: Sequence[cluster_pb2.NodeGroup]
 
 
 def _peer(view: PeerView) -> cluster_pb2.Peer:
-    message = cluster_pb2.Peer(
-        name=view.name,
-        address=view.address,
-        state=view.state,  # type: ignore[arg-type]
-        since=Timestamp(seconds=int(view.since)),
-    )
+    message = cluster_pb2.Peer(name=view.name, address=view.address, since=Timestamp(seconds=int(view.since)))
+    message.state = view.state  # type: ignore[assignment]
     if view.round_trip is not None:
         message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))
     if view.clock_offset is not None and view.clock_uncertainty is not None:

@@ -40,9 +40,7 @@ class Decisions:
     def __init__(
         self, core: Coscheduler, records: Records, kind: SchedulerKind, places: Places | None = None, *, paced: bool
     ) -> None:
-        """`kind`: the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
-        conductor (replay in lock-step).
-        """
+        """`kind`: the scheduler's. `paced`: iterations run at the pace of a conductor only (replay in lock-step)."""
         self.policy = LastingDomain(core, records.scheduler, self._illegal, places)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
@@ -53,7 +51,7 @@ class Decisions:
         self._kind = kind.name
         self._journal = records.journal
         self._paced = paced
-        self._iterating = not paced
+        self.iterating = not paced  # of a paced domain: its conductor sets it, before a turn ends
         self.looks = 0  # since anything has happened
         self._follow = self._table()
         self.giving_back: set[JobId] = set()  # the manager was told to take these jobs' nodes, and is at it
@@ -106,7 +104,7 @@ class Decisions:
     def settle(self) -> None:
         """End a turn: the scheduling that follows happens, and what comes of it is noted."""
         with self._records.metrics.iteration.time():
-            keep, then, wake_at, look_at, awaited = self.policy.settle(self._journal.now, iterate=self._iterating)
+            keep, then, wake_at, look_at, awaited = self.policy.settle(self._journal.now, iterate=self.iterating)
         self._journal.changes.wake_at = wake_at
         if look_at is not None:
             self._look_again(look_at)
@@ -142,16 +140,6 @@ class Decisions:
             return json.dumps([self._kind, kept])
         except (TypeError, ValueError) as error:
             raise NonsenseError(f"has told no plain values by kept_of_domain: {error}", None) from error
-
-    def wake(self) -> None:
-        """Of a paced domain: iterations run again, at the end of this turn first."""
-        self._iterating = True
-
-    def rest(self) -> None:
-        """Of a paced domain: no more iterations until `wake`."""
-        self._iterating = False
-
-    # Peers
 
     def presence(self, peer: Domain) -> tuple[Noted, int | None]:
         """Return what is known of a peer, as a kind of event, and until when that is expected to last."""

@@ -66,21 +66,14 @@ class Sizes:
         """`kind`: that of the scheduler."""
         self._records = records
         self._kind = kind
-        self._measured: dict[JobId, Iterations] = {}  # what running jobs have told since the service was started
+        # What running jobs tell of their iterations; in memory only, as it changes often, and is told again soon
+        self.measured: dict[JobId, Iterations] = {}
         self._predicted: dict[JobId, tuple[Prediction, ...]] = {}  # what they predict, as read or told last
 
     def of(self, job: JobId) -> Sizing | None:
         """Return what is on record of this job; None: it is rigid, does not run, or is not known."""
         record = self._records.jobs.get(job)
         return None if record is None else sizing_of(record)
-
-    def measured(self, job: JobId) -> Iterations | None:
-        """Return what the job has told of its iterations; None: nothing."""
-        return self._measured.get(job)
-
-    def keep(self, job: JobId, measured: Iterations) -> None:
-        """Keep what a job tells of its iterations, in memory only: it changes often, and is told again soon."""
-        self._measured[job] = measured
 
     def predicted(self, record: JobRecord) -> tuple[Prediction, ...]:
         """Return what a running job predicts of its sizes, from its least to its ideal; empty: nothing."""
@@ -93,7 +86,7 @@ class Sizes:
 
     def forget(self, job: JobId) -> None:
         """Note that the job has ended."""
-        self._measured.pop(job, None)
+        self.measured.pop(job, None)
         self._predicted.pop(job, None)
 
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:

@@ -38,15 +38,12 @@ SERVER = "COSCHED_SERVER"
 HOST_RESTARTED = "the host was restarted before it is known to have started"
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
-Tell = Callable[[JobRecord], Mapping[str, str]]  # variables for a job's tasks; ManagerError: it cannot run
+Variables = Mapping[str, str]
+NONE: Variables = MappingProxyType({})
+Tell = Callable[[JobRecord], Variables]  # variables for a job's tasks; ManagerError: it cannot run
 
 
-def spec_of(
-    record: JobRecord,
-    script: JobScript,
-    finding: Mapping[str, str] = MappingProxyType({}),
-    told: Mapping[str, str] = MappingProxyType({}),
-) -> JobSpec:
+def spec_of(record: JobRecord, script: JobScript, finding: Variables = NONE, told: Variables = NONE) -> JobSpec:
     """Return what the manager is to run; `finding`: variables by which it finds its mates, `told`: others of ours."""
     allocation, job = record.allocation, record.job
     return JobSpec(
@@ -74,7 +71,7 @@ def longest_run(record: JobRecord, allocation: Allocation) -> int:
     return min(allocation.latest_end - record.started_at, MAX_SECONDS)
 
 
-def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:
+def _finding(record: JobRecord, finding: Variables) -> dict[str, str]:
     """Return the variables by which a job finds its mates, and its domain."""
     if record.job.group is not None:
         return {"COSCHED_MATES": known_mates(record), **finding}
@@ -95,7 +92,7 @@ class Launches(Work[LauncherOrder, Report]):
         domain: LiveDomain,
         launcher: Launcher,
         tasks: Tasks,
-        finding: Mapping[str, str] = MappingProxyType({}),
+        finding: Variables = NONE,
         resizes: Resizes | None = None,
         tell: Tell | None = None,
     ) -> None:
@@ -263,7 +260,7 @@ class Launches(Work[LauncherOrder, Report]):
                 return
 
     async def _launch_now(self, record: JobRecord, script: JobScript) -> None:
-        spec = spec_of(record, script, self._finding, {} if self._tell is None else self._tell(record))
+        spec = spec_of(record, script, self._finding, NONE if self._tell is None else self._tell(record))
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)

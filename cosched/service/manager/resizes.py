@@ -51,15 +51,10 @@ class Resizes:
     def __init__(self, domain: LiveDomain, launcher: ElasticLauncher, rules: ResizeRules) -> None:
         self._domain = domain
         self._launcher = launcher
-        self._rules = rules
+        self.rules = rules
         self._lock = asyncio.Lock()
         self._used: dict[JobId, int] = {}  # what the scheduler knows of the nodes that jobs occupy
         self._freed = asyncio.Event()
-
-    @property
-    def patience(self) -> int:
-        """How long a job may take to answer, in seconds."""
-        return self._rules.patience
 
     async def freed(self, patience: float) -> None:
         """Wait until nodes may have become free, at most so many seconds."""
@@ -163,11 +158,11 @@ class Resizes:
 
     def _look(self, job: JobId) -> None:
         sizing, now = self._domain.sizes.of(job), self._domain.clock.now()
-        if sizing is None or sizing.told_at is None or now < sizing.told_at + self._rules.patience:
+        if sizing is None or sizing.told_at is None or now < sizing.told_at + self.rules.patience:
             return
         gives_up = len(sizing.names) < len(self.occupied(job))
         last = sizing.reminders > 0
-        end = last and gives_up and self._rules.end_ignoring
+        end = last and gives_up and self.rules.end_ignoring
         why = IS_ENDED if end else TOLD_AGAIN if not last else WAITED_FOR if gives_up else NOT_IN_USE
         _LOG.warning("job %s has not answered that it uses %s nodes: %s", job, len(sizing.names), why)
         self._domain.turns.happen(self._domain.sizes.remind, job, last=last, why=why)

@@ -30,6 +30,7 @@ from cosched.words.quantities import count
 from cosched_adapters.manager import ManagerError
 
 LARGEST = 10**9  # problem
+RecordOf = Callable[[JobId], JobRecord | None]
 _LOG = logging.getLogger(__name__)
 
 
@@ -39,7 +40,7 @@ class Choosing:
 
     machines: Machines
     nodes: Places
-    record: Callable[[JobId], JobRecord | None]
+    record: RecordOf
 
     @property
     def places(self) -> Places:
@@ -135,10 +136,7 @@ class Choosing:
 
 
 def choosing_of(
-    machines: Machines | None,
-    nodes: Places | None,
-    scheduler: OpenScheduler,
-    record: Callable[[JobId], JobRecord | None],
+    machines: Machines | None, nodes: Places | None, scheduler: OpenScheduler, record: RecordOf
 ) -> Choosing | None:
     """Return who chooses of these nodes, all of them listed, for a scheduler that only counts them; None: nobody."""
     if machines is None or nodes is None or not scheduler.capabilities.counts:

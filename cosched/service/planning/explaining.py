@@ -162,8 +162,8 @@ class Explaining:
         told = Explanation(job=self._outlook(record, plan))
         for domain, job in record.mates.items():
             unknown = Outlook(job=JobRef(domain=domain), problem=NOT_KNOWN.format(domain))
-            told.mates.append(self._mates.get((domain, job), Outlook(job=JobRef(domain=domain, job_id=job)))
-                              if job else unknown)  # fmt: skip
+            unheard = Outlook(job=JobRef(domain=domain, job_id=job))
+            told.mates.append(self._mates.get((domain, job), unheard) if job else unknown)
         for mate in told.mates:
             if mate.HasField("start"):
                 cut(mate.start, self._clock.to_wall(self._clock.now()))  # it was told some time ago
@@ -245,9 +245,8 @@ class Explaining:
 
     def _estimate(self, at: int, made_at: int, source: int, kind: int) -> Estimate:
         to_wall = self._clock.to_wall
-        told = Estimate(
-            at=Timestamp(seconds=to_wall(at)), made_at=Timestamp(seconds=to_wall(made_at)), source=source  # type: ignore[arg-type]
-        )  # fmt: skip
+        told = Estimate(at=Timestamp(seconds=to_wall(at)), made_at=Timestamp(seconds=to_wall(made_at)))
+        told.source = source  # type: ignore[assignment]
         if source not in (SLOT, HAS_NODES) and (accuracy := self._estimates.accuracy(kind, made_at, at)) is not None:
             told.accuracy.CopyFrom(accuracy)
         cut(told, to_wall(self._clock.now()))
@@ -291,9 +290,8 @@ class Explaining:
                 answer = await self._peers.explain(peer, ExplainMatesRequest(pairs=batch))
             except CallError as error:
                 problem = self._domain.presence.silent(peer, error.problem)
-                self._mates |= {
-                    (peer, pair.job.job_id): Outlook(job=pair.job, problem=problem) for pair in pairs[first:]
-                }
+                for pair in pairs[first:]:
+                    self._mates[peer, pair.job.job_id] = Outlook(job=pair.job, problem=problem)
                 return
             for pair, told in zip(batch, answer.outlooks, strict=False):
                 told.job.CopyFrom(pair.job)

@@ -16,6 +16,8 @@ from cosched.planning.information.gathering import gather
 from cosched.service.configuration import Configuration
 from cosched.v1 import cluster_pb2, machines_pb2
 
+NodeGroups = Callable[[], Awaitable[Iterable[cluster_pb2.NodeGroup]]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
@@ -35,7 +37,7 @@ class Machines:
     path: str
     catalogue: Catalogue
     refresh: int
-    node_groups: Callable[[], Awaitable[Iterable[cluster_pb2.NodeGroup]]]
+    node_groups: NodeGroups
     _gathered: dict[bool, _Gathered] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -82,11 +84,7 @@ class Machines:
         return _Gathered(facts, problems, time.time(), time.monotonic() + self.refresh)
 
 
-def own_machines(
-    catalogue: Catalogue | None,
-    configuration: Configuration,
-    node_groups: Callable[[], Awaitable[Iterable[cluster_pb2.NodeGroup]]],
-) -> Machines | None:
+def own_machines(catalogue: Catalogue | None, configuration: Configuration, node_groups: NodeGroups) -> Machines | None:
     """Return the machines of a domain's catalogue; None: it has none."""
     section = configuration.machines
     if section is None or catalogue is None:

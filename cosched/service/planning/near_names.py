@@ -35,10 +35,8 @@ def sought_by(record: JobRecord) -> Sought | None:
 def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
     """Return by which name a job of the same owner waits here for one of the peer, if that comes near; else empty."""
     owner = domain.core.names.owner_here(peer, sought.owner)
-    waiting = [
-        record for record in domain.jobs.values() if record.owner == owner and record.mates.get(peer, "") is None
-    ]
-    names = {seeks.name for record in waiting if (seeks := sought_by(record)) and seeks.of_group == sought.of_group}
+    jobs = [job for job in domain.jobs.values() if job.owner == owner and job.mates.get(peer, "") is None]
+    names = {seeks.name for job in jobs if (seeks := sought_by(job)) and seeks.of_group == sought.of_group}
     return "" if sought.name in names or len(names) > MOST_NAMES else nearest(sought.name, names)
 
 

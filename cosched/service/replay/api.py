@@ -98,13 +98,6 @@ class ReplayApi(ApiFor[Lockstep], ReplayServiceServicer):
 
 def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:
     row, allocation, nodes, start, end, ended, where, resource = columns
-    return wire.PastAllocation(
-        number=row + 1,
-        allocation=allocation,
-        nodes=nodes,
-        start=start,
-        end=end,
-        ended=ended + 1,  # 0 is the unspecified one
-        where=where,
-        resource=resource,
-    )
+    told = wire.PastAllocation(allocation=allocation, nodes=nodes, start=start, end=end, where=where, resource=resource)
+    told.number, told.ended = row + 1, ended + 1  # an end of 0 is the unspecified one
+    return told

@@ -185,16 +185,15 @@ class Lockstep:
                 self._time.begin(Step.LATER)
             if iterates and self._outside.has_news(changes):
                 self._before_iterations, iterates = True, False
-            if iterates and refusal is None:
-                self.domain.decisions.wake()
-        self.domain.decisions.rest()
+            self.domain.decisions.iterating = iterates and refusal is None
+        self.domain.decisions.iterating = False
         while iterates and self._outside.has_calls:
             await self._outside.settled()
             if self._time.has_news:
                 break
             with self.domain.turns.take():
-                self.domain.decisions.wake()
-            self.domain.decisions.rest()
+                self.domain.decisions.iterating = True
+            self.domain.decisions.iterating = False
         await self._outside.settled()
         if refusal is not None:
             raise refusal

@@ -30,16 +30,12 @@ class Replay:
         if unknown:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
         self._manager, self._peers = manager, peers
+        self.paced = manager.lockstep  # by a conductor, who sets the time
         self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
-        self.timers = Timers(Clock()) if manager.lockstep else Timers(self.clock, manager.time.speed)
+        self.timers = Timers(Clock()) if self.paced else Timers(self.clock, manager.time.speed)
         self._calls = CallNotes()
         self.lockstep: Lockstep | None = None
         self.pace: RealPace | None = None
-
-    @property
-    def paced(self) -> bool:
-        """Whether a conductor sets the time."""
-        return self._manager.lockstep
 
     @property
     def peers(self) -> Callable[..., PeerClients]:
