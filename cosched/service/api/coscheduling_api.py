@@ -107,8 +107,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
     SettleGroupStart = answered(partial(ask, call=SETTLE_GROUP_START), SETTLE_GROUP_START.name)
     GetProposal = answered(partial(ask, call=GET_PROPOSAL), GET_PROPOSAL.name)
 
-    # Others
-
     @answered
     async def TellMembers(self, request: wire.TellMembersRequest, context: Context) -> wire.TellMembersResponse:
         peer, news = read_news(request, self.domain.name)
@@ -148,8 +146,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         else:
             raise FieldError("presence", "is not known here")
         self.domain.sparing_log.log(logging.INFO, (peer, told.presence), "peer %s %s", peer, said)
-
-    # How a call is answered
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
         now, who, code = self.domain.clock.now(), caller.peer or caller.user or "", refusal.code.name
@@ -210,8 +206,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         name = type(asked.request).__name__
         said = "%s:%s asks for %s, which is not its mate: %s"
         self.domain.sparing_log.warning((asked.peer, name), said, *_named(asked), name)
-
-    # Who may
 
     def check_peer(self, caller: Caller, peer: Domain) -> None:
         """Check that the peer speaks for its own jobs; without TLS the name in the request counts."""

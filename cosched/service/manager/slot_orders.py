@@ -34,8 +34,6 @@ class SlotOrders:
         self._orders_of: WeakValueDictionary[JobId, asyncio.Lock] = WeakValueDictionary()
         self._freed = self._in_turns = False
 
-    # After a restart
-
     def take_up(self) -> None:
         """Take up the slots on record, as soon as the manager answers. All orders wait for that."""
         self._tasks.run(self._take_up())
@@ -52,8 +50,6 @@ class SlotOrders:
                 await asyncio.sleep(PACE)
             else:
                 self._taken_up.set()
-
-    # Orders
 
     async def carry_out(self, order: Quote | Book | Unbook | Claim | EndTurn) -> None:
         """Carry out an order, and tell the domain what has come of it."""
@@ -105,8 +101,6 @@ class SlotOrders:
             except ManagerError as error:
                 _LOG.info("job %s: %s", job, error)
                 return otherwise
-
-    # Early turns
 
     def freed(self) -> None:
         """Note that nodes are free again: soon all jobs with slots have a turn."""
