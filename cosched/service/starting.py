@@ -39,10 +39,7 @@ class Starting:
         systemd.notify(f"STATUS=starting: {why}")
 
     async def turn(self, manager: ResourceManager) -> bool:
-        """Stand by while the manager runs on another host: its hooks find only a service there. StoppedError.
-
-        Return whether it has stood by.
-        """
+        """Stand by while the manager runs on another host, where alone hooks find us; whether it did. StoppedError."""
         place = await _elsewhere(manager, "")
         while place:
             if place != self._stood_by:

@@ -157,9 +157,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self.domain.refused_changes.add(record, reason)
 
     async def _reply(self, asked: Asked, caller: Caller) -> Reply:
-        """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
-        leaves nothing half done.
-        """
+        """Return the domain's answer. It is asked without a pause before: who goes away leaves nothing half done."""
         peer, request = asked.peer, asked.request
         audit = _audit(asked, caller, self.domain.clock.now())
         if isinstance(request, GetMateJobId | GetMember) and await self._may_turn_up(peer, request, audit):
@@ -184,9 +182,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return reply
 
     async def _may_turn_up(self, peer: Domain, request: Lookup, audit: AuditRecord | None) -> bool:
-        """Whether the job that is asked for is unknown, as far as the peer may know, and the resource manager cannot
-        say if it has it.
-        """
+        """Whether the job is unknown, as far as the peer may know, and the resource manager cannot say if it has it."""
         names = self.domain.core.names
         if names.owner_here(peer, request.owner) == NOBODY:
             said = "%s:%s is of %s, who is nobody here: owners of [[peer]] can say who that is"

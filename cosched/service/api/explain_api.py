@@ -32,8 +32,7 @@ class ExplainApi(ApiForPeers[Serving], ExplainServiceServicer):
             if len(jobs) == 1 and not found:
                 raise self._serving.operations.jobs.no_job(jobs[0])
             names = caller.operator or all(record.owner == caller.user for record in found)
-            explained = await self._serving.explaining.explain(found, names=names)
-            return wire.ExplainJobsResponse(explanations=explained)
+            return wire.ExplainJobsResponse(explanations=await self._serving.explaining.explain(found, names=names))
 
     def _own(self, field: str, ref: JobRef) -> JobId:
         """Return the id of a job of this domain; the reference may leave out the domain."""

@@ -198,8 +198,7 @@ class Operations:
         except (ValueError, InputError) as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, reason, str(error)) from None
         except Exception as error:
-            said = self._domain.blame(error)
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SCHEDULER_FAULT", said) from error
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SCHEDULER_FAULT", self._domain.blame(error)) from error
 
     def _add(self, record: JobRecord, wanted: Submission) -> None:
         try:

@@ -68,8 +68,7 @@ class Reads:
         found: list[JobRecord] = []
         after: int | None = after_id
         while after is not None and len(found) < most:
-            some = most - len(found)
-            batch, after = await self.read(Reader.jobs, states, owner, paired_only, after, some, group)
+            batch, after = await self.read(Reader.jobs, states, owner, paired_only, after, most - len(found), group)
             found += batch
         return found
 

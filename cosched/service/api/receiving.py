@@ -31,9 +31,7 @@ MOST_HALF_OPEN = 2048  # calls, which take 24 KB each
 Keep = Callable[[Context, Caller], Awaitable[None]]
 _OF_PEERS = frozenset({"cosched.v1.CoschedulingService", "grpc.health.v1.Health"})
 _UNREADABLE = object()
-_CANNOT_BE_READ = Refusal(
-    grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "the message cannot be read", {"field": ""}
-)
+_NOT_READABLE = Refusal(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "the message cannot be read", {"field": ""})
 _NO_MESSAGE = Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "NO_MESSAGE", "the call's message did not arrive in time")
 
 
@@ -55,7 +53,7 @@ class Reception:
         except Refusal as refusal:
             await self._refuse(method, context, refusal)
         if message is _UNREADABLE or message is grpc.aio.EOF:
-            await self._refuse(method, context, _CANNOT_BE_READ)
+            await self._refuse(method, context, _NOT_READABLE)
         async with self._place(method, context):
             yield message
 
@@ -71,7 +69,7 @@ class Reception:
     async def _messages(self, context: Context) -> AsyncIterator[Any]:
         while (message := await self._message(context)) is not grpc.aio.EOF:
             if message is _UNREADABLE:
-                raise _CANNOT_BE_READ
+                raise _NOT_READABLE
             yield message
 
     async def _message(self, context: Context) -> Any:

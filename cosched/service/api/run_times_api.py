@@ -74,8 +74,7 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
     def _times(self) -> RunTimes:
         if (times := self.domain.scheduler.run_times) is not None:
             return times
-        said = f"{self.domain.kind.title} learns no run times"
-        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_RUN_TIMES", said)
+        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_RUN_TIMES", f"{self.domain.kind.title} learns no run times")
 
 
 def listed(times: RunTimes, by: tuple[str, ...]) -> list[wire.RunTime]:

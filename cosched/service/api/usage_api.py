@@ -47,8 +47,7 @@ async def sums(domain: LiveDomain, reads: Reads, request: usage_pb2.ListUsageReq
     most = sorted(found.items(), key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
     told = usage_pb2.ListUsageResponse()
     for name, usage in most[: request.limit or MOST_SUMS]:
-        cost = explain_pb2.Cost(**usage.cost._asdict())
-        message = told.usages.add(name=name, jobs=len(usage.jobs), cost=cost)
+        message = told.usages.add(name=name, jobs=len(usage.jobs), cost=explain_pb2.Cost(**usage.cost._asdict()))
         if name in budgets:
             message.may_hold_in_a_day = budgets[name]
             message.held_in_a_day = charges.used(name, clock.now())

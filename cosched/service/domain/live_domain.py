@@ -339,5 +339,4 @@ class LiveDomain:
 
 def waits_to_begin(domain: LiveDomain, record: JobRecord) -> str:
     """Return what a job waits for that is starting, in one word (`began.Waits`)."""
-    now = domain.clock.to_wall(domain.clock.now())
-    return waits_for(record, now, batch_system=domain.kind.of_batch_systems)
+    return waits_for(record, domain.clock.to_wall(domain.clock.now()), batch_system=domain.kind.of_batch_systems)

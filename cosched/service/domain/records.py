@@ -162,8 +162,7 @@ class Records:
                 detail["why"] = record.end_text
             if self._batch_system and self._is_awaited(effect):
                 at = known.start_at if known is not None else None
-                shift = self.journal.clock.shift
-                detail |= {"waits": True, "starts_at": None if at is None else round(at) - shift}
+                detail |= {"waits": True, "starts_at": None if at is None else round(at) - self.journal.clock.shift}
             self.journal.note(job, effect.what, **detail)
         if effect.what in self._counted:
             self._counted[effect.what].inc()
@@ -224,9 +223,8 @@ class Records:
         self.journal.save(record)
         self.metrics.pair_gap.observe(abs(gap.late))
         if abs(gap.late) > CLOSE:
-            mate = record.mates.get(gap.peer)
-            detail = {"apart_s": record.apart_s, "peer": gap.peer, "mate": mate, "why": gap.why}
-            self.journal.note(record.job.id, story.Noted.APART, **detail)
+            detail = {"peer": gap.peer, "mate": record.mates.get(gap.peer), "why": gap.why}
+            self.journal.note(record.job.id, story.Noted.APART, apart_s=record.apart_s, **detail)
 
     def is_refused(self, job: JobId) -> bool:
         """Return whether the job waits since its mate's domain refuses this one, and that was told."""

@@ -74,8 +74,7 @@ def _offers(system: BatchSystem, parts: ServiceParts) -> tuple[Runner, Queue]:
     domain, announcer, agreed, coupled, tasks, finding, *_ = parts
     scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
     if scheduler.capabilities.slots:
-        offered = OfferedSlots(domain, scheduler)
-        slots = SlotOrders(offered, cast(MeetingSystem, system), domain.clock, tasks)
+        slots = SlotOrders(OfferedSlots(domain, scheduler), cast(MeetingSystem, system), domain.clock, tasks)
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket
     offers = Offers(domain, jobs, system, announcer, coupled, tasks, slots, ports)

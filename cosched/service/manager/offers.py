@@ -187,8 +187,7 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
         """Note a job that can have no mate, and tell those that wait for it, and those that it names."""
         mateless = self._domain.core.names.mateless
         for peer, member in [*mateless.add(job, of), *named.items()]:
-            told = TellMember(member, job, 1)
-            self._tasks.run(self._announcer.tell(peer, told, lambda: job in mateless))
+            self._tasks.run(self._announcer.tell(peer, TellMember(member, job, 1), lambda: job in mateless))
 
     def _appeared(self, job: batch.Appeared) -> None:
         if job.named is None:

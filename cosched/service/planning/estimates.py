@@ -104,5 +104,4 @@ def cut(estimate: Estimate, now: int) -> None:
 
 def _distance(made_at: int, start_at: int) -> int:
     """Return the number of the first of LEADS that is not exceeded."""
-    ahead = start_at - made_at
-    return next((number for number, lead in enumerate(LEADS) if ahead <= lead), len(LEADS))
+    return next((number for number, lead in enumerate(LEADS) if start_at - made_at <= lead), len(LEADS))

@@ -94,12 +94,11 @@ def own_machines(catalogue: Catalogue | None, configuration: Configuration, node
 
 def _write_links(told: machines_pb2.ListMachinesResponse, facts: Sequence[Facts]) -> None:
     tables = {kind: [source.links.get(kind, {}) for source in facts] for kind in LINK_KINDS}
-    for start, to in dict.fromkeys(pair for of_kind in tables.values() for table in of_kind for pair in table):
+    for link in dict.fromkeys(link for of_kind in tables.values() for table in of_kind for link in table):
         values = {
-            kind: next((table[start, to] for table in of_kind if (start, to) in table), None)
-            for kind, of_kind in tables.items()
+            kind: next((table[link] for table in of_kind if link in table), None) for kind, of_kind in tables.items()
         }
-        _write(told.links.add(start=start, to=to), values)
+        _write(told.links.add(start=link[0], to=link[1]), values)
 
 
 def _write(message: machines_pb2.Machine | machines_pb2.Link, values: Mapping[str, float | None]) -> None:

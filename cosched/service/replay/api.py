@@ -67,8 +67,7 @@ class ReplayApi(ApiFor[Lockstep], ReplayServiceServicer):
             yield wire.GetResultsResponse(events=events[first : first + PAGE], releases=releases)
         had = self._serving.allocations() or ()
         for first in range(0, len(had), PAGE):
-            page_of = map(_allocation, had[first : first + PAGE])
-            yield wire.GetResultsResponse(allocations=page_of, releases=releases)
+            yield wire.GetResultsResponse(allocations=map(_allocation, had[first : first + PAGE]), releases=releases)
         if counts := self.domain.scheduler.counts():
             yield wire.GetResultsResponse(counts=counts, releases=releases)
 
