@@ -27,7 +27,7 @@ def application(
 ) -> Guard:  # fmt: skip
     """Return the ASGI application; `api`: the routes of the JSON interface; `also`: see HostNames.
 
-    Each connection is in the scope's state as `connection`: a `Connected`.
+    Each connection is in the scope's state as `connection`: its `origin` and its certificate's `uris()`.
     """
 
     async def show_metrics(_: Request) -> Response:

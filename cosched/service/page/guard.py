@@ -66,7 +66,7 @@ class Guard:
             if self._viewers.through_proxy(scope["headers"]):
                 return _refused("there is no such page", 404)
             return None if is_here else _refused(ELSEWHERE, 421)
-        viewer = self._viewers.of(connection, scope["headers"])
+        viewer = self._viewers.of(connection.origin, connection.uris(), scope["headers"])
         if viewer is None:
             return _refused("who are you? Come through the site's proxy, or show a user's certificate", 403)
         if viewer.name is None and not is_here:

@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from cosched.core.story import TOGETHER, Why
 from cosched.service.api.reads import Usage
@@ -57,46 +58,6 @@ class Chart:
     said: str
 
 
-@dataclass(frozen=True, slots=True)
-class Away:
-    """When a peer was away."""
-
-    peer: str
-    bars: Sequence[Bar]
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What the jobs of one user have cost beyond their runs, in node-hours."""
-
-    user: str
-    jobs: int
-    held: str
-    booked: str
-    pushed: str
-    slots: str
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """All that the page of the history shows."""
-
-    at: float
-    now: datetime
-    length: str
-    past: str  # of the spans, as in an address
-    spans: Sequence[str]  # that have something to show
-    tiles: Sequence[tuple[str, str, str]]  # value, label, note
-    nodes: Chart
-    starts: Chart
-    spreads: Sequence[Spread]
-    scale: Sequence[Tick]  # of the spreads
-    away: Sequence[Away]
-    axis: Axis
-    ticks: Sequence[Tick]
-
-
 class Histories:
     """Makes histories of some lengths, each at most once a minute."""
 
@@ -106,19 +67,23 @@ class Histories:
         self._peers = peers
         self._longest = words.span(length).replace(" ", "")
         self.spans = {name: span for name, span in SPANS.items() if SHORTEST <= span < length} | {self._longest: length}
-        self._made: dict[str, History] = {}
+        self._made: dict[str, tuple[float, dict[str, Any]]] = {}
         self._used: dict[str, tuple[float, dict[str, Usage]]] = {}
 
-    async def history(self, past: str) -> History:
-        """Return the history of one of the spans (of another: the longest), as of the last minute."""
+    async def history(self, past: str) -> dict[str, Any]:
+        """Return what the page shows of one of the spans (of another: the longest), as of the last minute."""
         past = past if past in self.spans else self._longest
-        made = self._made.get(past)
-        if made is None or time.monotonic() - made.at >= FRESH:
-            made = self._made[past] = await _Making(self._described, self._peers, past, self.spans).history()
+        at, made = self._made.get(past, (-math.inf, {}))
+        if time.monotonic() - at >= FRESH:
+            made = await _Making(self._described, self._peers, past, self.spans).history()
+            self._made[past] = time.monotonic(), made
         return made
 
-    async def usage(self, viewer: Viewer, past: str) -> list[Spent]:
-        """Return what jobs of the users whom the viewer may see have cost in one of the spans, the most first."""
+    async def usage(self, viewer: Viewer, past: str) -> list[tuple[str, int, list[str]]]:
+        """Return what jobs of users whom the viewer may see have cost in one of the spans, in node-hours, most first.
+
+        Of each user: the name, how many jobs, and the fields of Cost.
+        """
         described, now = self._described, time.monotonic()
         at, found = self._used.get(past, (-FRESH, {}))
         if now - at >= FRESH:
@@ -126,10 +91,8 @@ class Histories:
             self._used[past] = now, found
         seen = [(user, used) for user, used in found.items() if described.policy.sees(viewer, user)]
         seen.sort(key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
-        return [
-            Spent(user, len(used.jobs), *(f"{seconds / HOUR:.2f}" for seconds in used.cost))
-            for user, used in seen[:MAX_USERS]
-        ]
+        costs = ([f"{seconds / HOUR:.2f}" for seconds in used.cost] for _, used in seen)
+        return [(user, len(used.jobs), cost) for (user, used), cost in zip(seen[:MAX_USERS], costs, strict=False)]
 
 
 class _Making:
@@ -144,7 +107,7 @@ class _Making:
         self._interval = sample_interval(max(spans.values()))
         self._length = spans[past]
 
-    async def history(self) -> History:
+    async def history(self) -> dict[str, Any]:
         """Make it, as long as there is something."""
         described, now, instant = self._described, self._described.now(), self._instant
         samples = await described.reads.read(Reader.samples, instant - max(self._spans.values()))
@@ -167,11 +130,14 @@ class _Making:
                 ("Starts apart from the mate", "apart", list(gaps.values())),
             )
         )
-        return History(
-            time.monotonic(), now, words.span(self._length), self._past, spans if len(spans) > 1 else [],
-            _tiles(paired, kinds), self._nodes([one for one in samples if one.at >= since], since),
-            self._starts(paired), found, scale, self._away(events, instant, axis), axis, axis.ticks(),
-        )  # fmt: skip
+        asked = {"length": words.span(self._length), "past": self._past, "spans": spans if len(spans) > 1 else []}
+        charts = {
+            "nodes": self._nodes([one for one in samples if one.at >= since], since),
+            "starts": self._starts(paired),
+        }
+        away, ticks = self._away(events, instant, axis), axis.ticks()
+        listed = {"tiles": _tiles(paired, kinds), "spreads": found, "scale": scale, "away": away, "ticks": ticks}
+        return {"now": now, **asked, **charts, **listed}
 
     async def _waits(self, events: Iterable[EventRecord], starts: Sequence[EventRecord]) -> tuple[list[int], list[int]]:
         """Return how long jobs that started had waited, with mates and without."""
@@ -211,7 +177,8 @@ class _Making:
             columns.append(self._column(part, shares, f"{counts[True]} together, {counts[False]} apart"))
         return Chart(columns, _scale(most, "start"), f"{words.count(len(paired), 'start')} of jobs with mates")
 
-    def _away(self, events: Iterable[EventRecord], instant: int, axis: Axis) -> list[Away]:
+    def _away(self, events: Iterable[EventRecord], instant: int, axis: Axis) -> list[tuple[str, list[Bar], str]]:
+        """Return when each peer was away: as bars and in words."""
         since: dict[str, int] = {}
         spans: dict[str, list[tuple[int, int]]] = {peer: [] for peer in self._peers}
         for event in events:
@@ -226,11 +193,11 @@ class _Making:
             spans[peer].append((begin, instant))
         return [self._of_peer(peer, found, axis) for peer, found in spans.items()]
 
-    def _of_peer(self, peer: str, spans: Sequence[tuple[int, int]], axis: Axis) -> Away:
+    def _of_peer(self, peer: str, spans: Sequence[tuple[int, int]], axis: Axis) -> tuple[str, list[Bar], str]:
         when = self._described.when
         bars = [bar for begin, end in spans for bar in axis.bar("away", when(begin), when(end))]
         lost = words.span(sum(end - begin for begin, end in spans))
-        return Away(peer, bars, f"away {words.count(len(spans), 'time')}, {lost} in all" if spans else "always there")
+        return peer, bars, f"away {words.count(len(spans), 'time')}, {lost} in all" if spans else "always there"
 
     @property
     def _parts(self) -> int:

@@ -62,26 +62,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many jobs are in a state, and what they need or have."""
-
-    state: str
-    jobs: int
-    name: str
-    nodes: str
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: `order` as in aria-sort, empty if the table is not sorted by it; `then` is the sort of its link."""
-
-    key: str
-    name: str
-    order: str
-    then: str
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """A job: its cells; `mate` names the pair or group and the mates, as far as they are known."""
 
@@ -100,8 +80,8 @@ class JobList:
 
     now: datetime
     asked: Asked
-    counts: Sequence[Count]
-    columns: Sequence[Column]
+    counts: Sequence[tuple[str, int, str, str]]  # state, jobs in it, its name, and what they need or have
+    columns: Sequence[tuple[str, str, str, str]]  # key, name, the order as in aria-sort, and the sort of its link
     choices: Sequence[tuple[str, str, Sequence[str]]]  # what can be chosen: key, name and values; no values: nothing
     lines: Sequence[Line]
     all_lines: int
@@ -175,16 +155,16 @@ def _sorted(records: list[JobRecord], sort: str, plan: Plan) -> list[JobRecord]:
     return [one[0] for one in (*with_value, *(one for one in valued if one[1] is None))]
 
 
-def _columns(sort: str) -> Iterator[Column]:
+def _columns(sort: str) -> Iterator[tuple[str, str, str, str]]:
     for key, (name, _) in _COLUMNS.items():
         order = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
-        yield Column(key, name, order, f"-{key}" if order == "ascending" else key)
+        yield key, name, order, f"-{key}" if order == "ascending" else key
 
 
-def _counts(sums: Sums) -> Iterator[Count]:
+def _counts(sums: Sums) -> Iterator[tuple[str, int, str, str]]:
     for state in STATES:
         name = state.name.lower()
-        yield Count(name, sums.jobs[state], sentences.STATES[name], words.count(sums.nodes[state], "node"))
+        yield name, sums.jobs[state], sentences.STATES[name], words.count(sums.nodes[state], "node")
 
 
 def _choices(values: Iterable[str]) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from cosched.client import Event, Explanation, Group, Job, Mate
 from cosched.client.folding import folded, unfolded
 from cosched.service.domain.malleable import QUEUE
 from cosched.service.page import sentences, words
-from cosched.service.page.overview import Lane, lanes_of, others, starts
+from cosched.service.page.overview import lanes_of, others, starts
 from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.timeline import FUTURE, Axis, Bar
@@ -43,43 +44,6 @@ class Point:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """The line of one domain: the lane of its job, and the points on it."""
-
-    lane: Lane
-    points: Sequence[Point]
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """When one side of a pair, or all of it, is expected to start, and why it waits."""
-
-    who: str
-    when: str
-    why: str
-    change: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobStory:
-    """All that the page of a job shows."""
-
-    job: Job
-    now: datetime
-    title: str
-    why: str
-    facts: Sequence[tuple[str, str]]
-    outlooks: Sequence[Expected]
-    sides: Sequence[Side]
-    gap: Bar | None  # between the starts
-    untold: Sequence[str]
-    story: Sequence[Moment]
-    whole: bool
-    folded: int  # so many events are not told by themselves
-    axis: Axis
-
-
 class Stories:
     """Tells the stories of jobs."""
 
@@ -87,8 +51,11 @@ class Stories:
         self._described = described
         self._told = told
 
-    async def story(self, viewer: Viewer, id: int, *, whole: bool) -> JobStory | None:
-        """Return a job's story, `whole` or folded; None: there is no such job, or the viewer may not see it."""
+    async def story(self, viewer: Viewer, id: int, *, whole: bool) -> dict[str, Any] | None:
+        """Return what the page of a job shows, with its story `whole` or folded.
+
+        None: there is no such job, or the viewer may not see it.
+        """
         described = self._described
         record = described.domain.jobs.get(str(id)) or await described.reads.job(id)
         if record is None or not described.policy.sees(viewer, record.owner):
@@ -103,7 +70,7 @@ class Stories:
 
     def _story(
         self, record: JobRecord, events: Sequence[Event], told: dict[str, Told], explained: Explanation, whole: bool
-    ) -> JobStory:
+    ) -> dict[str, Any]:
         now = self._described.now()
         job = Job(self._described.views.job(record))
         side, expected = others(record, told), starts(explained, now)
@@ -117,15 +84,12 @@ class Stories:
         ahead_of_us = [at for at, _ in expected.values()]
         jobs = [job, *filter(None, side.values())]
         axis = Axis.over(now, (*_instants(jobs, ahead_of_us, now), *(moment.at for moment in moments)))
-        sides = [
-            Side(lane, _points(lane.domain, moments, axis))
-            for lane in lanes_of(job, events, told, record.mates, axis, expected)
-        ]
-        return JobStory(
-            job, now, sentences.title(job), sentences.waits(job, side, now), list(_facts(job)),
-            list(_expected(explained, now)), sides, _gap(job, axis), list(_untold(told)), moments, whole,
-            all_events - len(moments), axis,
-        )  # fmt: skip
+        lanes = lanes_of(job, events, told, record.mates, axis, expected)
+        said = {"title": sentences.title(job), "why": sentences.waits(job, side, now), "untold": list(_untold(told))}
+        listed = {"facts": list(_facts(job)), "outlooks": list(_expected(explained, now)), "story": moments}
+        drawn = {"sides": [(lane, _points(lane.domain, moments, axis)) for lane in lanes], "gap": _gap(job, axis)}
+        folded_away = all_events - len(moments)
+        return {"job": job, "now": now, "whole": whole, "folded": folded_away, "axis": axis, **said, **listed, **drawn}
 
 
 def _instants(jobs: Sequence[Job], expected: Iterable[datetime], now: datetime) -> Iterator[datetime | None]:
@@ -180,17 +144,17 @@ def _untold(told: dict[str, Told]) -> Iterator[str]:
             yield f"{peer} lets you see nothing more of its job."
 
 
-def _expected(explained: Explanation, now: datetime) -> Iterator[Expected]:
-    """Yield what is expected of all together, of the job, and of its mates."""
+def _expected(explained: Explanation, now: datetime) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what is expected of all together, of the job, and of its mates: who, when, why not yet, what changes it."""
     if explained.together is not None:
-        yield Expected("All together", words.expected(explained.together, now), "", "")
+        yield "All together", words.expected(explained.together, now), "", ""
     for side in (explained.job, *explained.mates):
         when = words.expected(side.start, now) if side.start is not None else ""
         place = words.place(side, now)
         why = side.reason.text if side.reason is not None else side.problem if side.near else ""
         if when or why:
             said = ", ".join(filter(None, (when, place, side.size)))
-            yield Expected(str(side), said, why, side.reason.change if side.reason is not None else "")
+            yield str(side), said, why, side.reason.change if side.reason is not None else ""
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -95,15 +95,6 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a viewer wants to see."""
-
-    past: str  # empty: as much as the jobs that wait need
-    find: str
-    first: int
-
-
-@dataclass(frozen=True, slots=True)
 class Overviews:
     """Makes overviews."""
 
@@ -113,11 +104,11 @@ class Overviews:
     _configuration: Configuration
     _stalled: Callable[[], str | None]
 
-    async def overview(self, viewer: Viewer, question: Question) -> Overview:
-        """Return what this viewer may see of it all."""
-        listed = await self._listing.jobs(SPANS[question.past or DEFAULT])
-        visible = matching(listed.paired.seen(self._described.policy, viewer), question.find)
-        shown = visible[question.first : question.first + ROWS]
+    async def overview(self, viewer: Viewer, past: str, find: str, first: int) -> Overview:
+        """Return what this viewer may see; `past`: of the SPANS, empty: as much as the jobs that wait need."""
+        listed = await self._listing.jobs(SPANS[past or DEFAULT])
+        visible = matching(listed.paired.seen(self._described.policy, viewer), find)
+        shown = visible[first : first + ROWS]
         instant, now = self._described.clock.now(), self._described.now()
         domain = Domain(self._described.about())
         peers = {peer.name for peer in domain.peers}
@@ -129,14 +120,14 @@ class Overviews:
         without = self._described.domain.presence.without
         situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, without, now, instant)
         explained = await self._explained(shown, told)
-        past = question.past or _past(shown, instant)
+        past = past or _past(shown, instant)
         expected = (at for one in explained.values() for at, _ in starts(one, now).values())
         axis = Outlook(now, past, (*expected, *map(self._described.when, _ends(shown))))
         rows = await self._rows(shown, told, explained, axis)
         drawn = frozenset(bar.kind for row in rows for lane in row.lanes for bar in lane.bars)
         found = problems(situation)
         return Overview(
-            now, glance(domain, found), found, _cards(domain, told, now), _waits(listed.sums), rows, question.first,
+            now, glance(domain, found), found, _cards(domain, told, now), _waits(listed.sums), rows, first,
             len(visible), list(_untold(rows, told, domain.name)), drawn, axis, past, instant,
         )  # fmt: skip
 

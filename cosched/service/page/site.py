@@ -21,7 +21,7 @@ from cosched.service.page.job_story import Stories
 from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.listing import Listing, Wait
 from cosched.service.page.nodes import NodeMaps
-from cosched.service.page.overview import ROWS, Overviews, Question
+from cosched.service.page.overview import ROWS, Overviews
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
 from cosched.service.page.timeline import SPANS
@@ -62,7 +62,8 @@ class Site:
         length = configuration.page.history if configuration.page is not None else 0
         self.histories = Histories(described, [peer.name for peer in configuration.peers], length)
         self._maps = NodeMaps(described)
-        self._pulse = Pulse(watchers)
+        self._watchers = watchers
+        self._live = 0  # pages
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
             lstrip_blocks=True,
@@ -70,25 +71,25 @@ class Site:
 
     async def overview(self, request: Request) -> Response:
         """Show the domains, and the pairs and groups of this domain's jobs."""
-        question = _question(request)
-        found = await self._overviews.overview(request.state.viewer, question)
+        past, (find, first) = request.query_params.get("past", ""), _asked(request)
+        past = past if past in SPANS else ""  # as much as the jobs that wait need
+        found = await self._overviews.overview(request.state.viewer, past, find, first)
         return self._page(
-            "overview.html.j2", request, "", now=found.now, found=found, find=question.find, past=found.past,
-            spans=list(SPANS), page_size=ROWS, words=_waiting, span=span,
-            counted=_counted(found.first, len(found.rows), found.all_rows),
+            "overview.html.j2", request, "", now=found.now, found=found, find=find, past=found.past, spans=list(SPANS),
+            page_size=ROWS, words=_waiting, span=span, counted=_counted(first, len(found.rows), found.all_rows),
         )  # fmt: skip
 
     async def jobs(self, request: Request) -> Response:
         """Show all jobs of this domain that have not ended, or go to the one that is looked for."""
-        question, asked = _question(request), request.query_params
+        (said, first), asked = _asked(request), request.query_params
         wanted = {key: asked.get(key, "").strip()[:MAX_FIND] for key in FILTERS}
-        find = question.find.removeprefix(f"{self._here}:")
+        find = said.removeprefix(f"{self._here}:")
         if find and not any(wanted.values()) and (hit := await self._lists.hit(request.state.viewer, find)) is not None:
             return RedirectResponse(f"jobs/{hit}", 303)
-        found = await self._lists.jobs(request.state.viewer, Asked(find, **wanted, first=question.first))
+        found = await self._lists.jobs(request.state.viewer, Asked(find, **wanted, first=first))
         return self._page(
-            "jobs.html.j2", request, "", now=found.now, found=found, find=question.find, any=ANY, page_size=LINES,
-            counted=_counted(question.first, len(found.lines), found.all_lines),
+            "jobs.html.j2", request, "", now=found.now, found=found, find=said, any=ANY, page_size=LINES,
+            counted=_counted(first, len(found.lines), found.all_lines),
         )  # fmt: skip
 
     async def nodes(self, request: Request) -> Response:
@@ -104,15 +105,13 @@ class Site:
         if found is None:
             said = f"There is no job {request.path_params['job'][:40]} that you may see."
             return self._page("nothing.html.j2", request, "../", status=404, said=said)
-        return self._page("job.html.j2", request, "../", **{name: getattr(found, name) for name in found.__slots__})
+        return self._page("job.html.j2", request, "../", **found)
 
     async def history(self, request: Request) -> Response:
         """Show the last days."""
         found = await self.histories.history(request.query_params.get("past", ""))
-        used = await self.histories.usage(request.state.viewer, found.past)
-        return self._page(
-            "history.html.j2", request, "", used=used, **{name: getattr(found, name) for name in found.__slots__}
-        )
+        used = await self.histories.usage(request.state.viewer, found["past"])
+        return self._page("history.html.j2", request, "", used=used, **found)
 
     async def live(self, request: Request) -> Response:
         """Tell by server-sent events when the page should be renewed."""
@@ -122,14 +121,25 @@ class Site:
         except TooManyError as error:
             return too_many(error)
 
-        async def stream() -> Any:
+        async def stream() -> AsyncIterator[bytes]:
             try:
-                async for beat in self._pulse.beats():
-                    yield beat
+                self._live += 1
+                yield b"retry: 5000\n\n"
+                while True:
+                    with self._watchers.watch() as watcher:
+                        await self._beat(watcher)
+                    yield CHANGED
             finally:
+                self._live -= 1
                 watching.__exit__(None, None, None)
 
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def _beat(self, watcher: Watcher) -> None:
+        await asyncio.sleep(LEAST + FOR_EACH * self._live)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MOST - LEAST):
+                await watcher.queue.get()
 
     def _page(self, template: str, request: Request, root: str, status: int = 200, **values: Any) -> Response:
         viewer = request.state.viewer
@@ -145,12 +155,10 @@ class Site:
         return "sees own jobs" if viewer.name else "sees numbers, and no jobs"
 
 
-def _question(request: Request) -> Question:
-    """Read what is asked for; whatever makes no sense counts as not said."""
+def _asked(request: Request) -> tuple[str, int]:
+    """Return what is looked for, and the first line that is asked for; what makes no sense counts as not said."""
     asked = request.query_params
-    past = asked.get("past", "")
-    first = number(asked.get("first", "")) or 0
-    return Question(past if past in SPANS else "", asked.get("find", "").strip()[:MAX_FIND], min(first, MAX_FIRST))
+    return asked.get("find", "").strip()[:MAX_FIND], min(number(asked.get("first", "")) or 0, MAX_FIRST)
 
 
 def _counted(first: int, shown: int, everything: int) -> str:
@@ -163,29 +171,3 @@ def _waiting(wait: Wait) -> str:
     one = wait.jobs == 1
     forms = {"s": "s" if one else "", "be": "is" if one else "are", "has": "has" if one else "have"}
     return wait.kind.format(peer=wait.peer, **forms)
-
-
-class Pulse:
-    """The stream of one domain's changes; belongs to its loop."""
-
-    def __init__(self, watchers: Watchers) -> None:
-        self._watchers = watchers
-        self._live = 0
-
-    async def beats(self) -> AsyncIterator[bytes]:
-        """Yield the message that something has changed, at most every LEAST seconds, without end."""
-        self._live += 1
-        try:
-            yield b"retry: 5000\n\n"
-            while True:
-                with self._watchers.watch() as watcher:
-                    await self._beat(watcher)
-                yield CHANGED
-        finally:
-            self._live -= 1
-
-    async def _beat(self, watcher: Watcher) -> None:
-        await asyncio.sleep(LEAST + FOR_EACH * self._live)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MOST - LEAST):
-                await watcher.queue.get()

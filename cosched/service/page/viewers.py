@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import Protocol
 
 from cosched.service.configuration_sections import Page
 from cosched.service.wire.callers import Holder
@@ -25,15 +24,6 @@ class Viewer:
     name: str | None
     operator: bool
     key: str
-
-
-class Connected(Protocol):
-    """A connection to the page."""
-
-    origin: str  # an address, or SOCKET
-
-    def uris(self) -> list[str]:
-        """Return the URIs in the certificate of whoever connected; none without one."""
 
 
 class Viewers:
@@ -53,19 +43,22 @@ class Viewers:
         address = ip_address(origin.partition("%")[0])
         return any(address in network for network in self._proxies)
 
-    def of(self, connection: Connected, headers: Collection[tuple[bytes, bytes]]) -> Viewer | None:
-        """Return who asks; None: somebody who must tell a name, and does not."""
-        name = self._holder(connection.uris()).user or self._told(connection, headers)
+    def of(self, origin: str, uris: list[str], headers: Collection[tuple[bytes, bytes]]) -> Viewer | None:
+        """Return who asks from an address, or SOCKET; None: somebody who must tell a name, and does not.
+
+        `uris`: those in the caller's certificate.
+        """
+        name = self._holder(uris).user or self._told(origin, headers)
         if name is not None:
             return Viewer(name, name in self._operators, name)
-        return None if self._known else Viewer(None, False, connection.origin)
+        return None if self._known else Viewer(None, False, origin)
 
     def through_proxy(self, headers: Collection[tuple[bytes, bytes]]) -> bool:
         """Return whether a request carries the header with which a proxy names users."""
         return any(key == self._header for key, _ in headers)
 
-    def _told(self, connection: Connected, headers: Collection[tuple[bytes, bytes]]) -> str | None:
-        if not self.believed(connection.origin):
+    def _told(self, origin: str, headers: Collection[tuple[bytes, bytes]]) -> str | None:
+        if not self.believed(origin):
             return None
         names = [value.decode("utf-8", "replace").strip() for key, value in headers if key == self._header]
         if len(names) != 1 or not names[0].isprintable() or not 1 <= len(names[0]) <= MAX_NAME:
