@@ -73,8 +73,7 @@ def _kind(error: AioRpcError, mutating: bool) -> Failure:
 
 def _reason(error: AioRpcError) -> str:
     """Return the reason that the peer itself gave; empty if there is none."""
-    info = error_info(error)
-    return info[0] if info is not None else ""
+    return (error_info(error) or ("",))[0]
 
 
 def is_lost(error: AioRpcError) -> bool:
@@ -83,13 +82,10 @@ def is_lost(error: AioRpcError) -> bool:
 
 
 def _describe(error: AioRpcError) -> str:
-    info = error_info(error)
-    words = [error.code().name]
-    if info is not None:
-        reason, metadata = info
-        words += [reason, metadata.get("field", "")]
+    reason, metadata = error_info(error) or ("", {})
+    words = " ".join(filter(None, (error.code().name, reason, metadata.get("field", ""))))
     text = (error.details() or "").rpartition("last error: ")[2].removeprefix("UNKNOWN: ")
-    return one_line(": ".join(part for part in (" ".join(filter(None, words)), text) if part))
+    return one_line(f"{words}: {text}" if text else words)
 
 
 def one_line(text: str) -> str:

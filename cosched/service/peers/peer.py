@@ -79,7 +79,7 @@ class PeerClient:
         self._round_trip: float | None = None
         self._problem = ""
         self._refuses_calls = False  # heartbeats succeed all the same
-        self._takes_groups: bool | None = None
+        self.takes_groups: bool | None = None  # None: it has not said so
         self.waits_for_starts = False
         self._takes_news = True  # as far as is known since the connection was made
         self.clocks = ClockOffset()
@@ -89,7 +89,7 @@ class PeerClient:
         peer, (ahead, uncertainty) = self._peer, self.clocks.now or (None, None)
         return PeerView(
             peer.name, peer.address, self._state, self._since, self._round_trip, self._problem,
-            ahead, uncertainty, self._takes_groups,
+            ahead, uncertainty, self.takes_groups,
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -126,7 +126,7 @@ class PeerClient:
             self._failed(error)
             raise
         self._refuses_calls = False
-        self._answered()
+        self._is(states.PEER_STATE_REACHABLE, "")
         return reply
 
     async def _take_room(self, deadline: float) -> None:
@@ -285,25 +285,19 @@ class PeerClient:
             return
         self._beating = True
         try:
-            await self._beat()
-        finally:
-            self._beating = False
-
-    async def _beat(self) -> None:
-        try:
-            serving = await self._is_serving()
+            if not await self._is_serving():
+                self._failed(CallError(Failure.BUSY, "it says that it does not serve now"))
+                return
+            if not self._refuses_calls:
+                self._is(states.PEER_STATE_REACHABLE, "")
+            self._health(self._peer.name, True)
+            await self.compare_clocks()
         except CallError as error:
             self._failed(error)
             if error.failure is not Failure.REFUSED:
                 self._health(self._peer.name, error.failure is Failure.BUSY)
-            return
-        if not serving:
-            self._failed(CallError(Failure.BUSY, "it says that it does not serve now"))
-            return
-        if not self._refuses_calls:
-            self._answered()
-        self._health(self._peer.name, True)
-        await self.compare_clocks()
+        finally:
+            self._beating = False
 
     async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
         """See PeerClients."""
@@ -341,11 +335,6 @@ class PeerClient:
             return True
         return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
 
-    async def ask_for_groups(self) -> None:
-        """Ask whether it takes members of groups, unless it has said so."""
-        if not self._takes_groups:
-            await self.compare_clocks()
-
     async def compare_clocks(self) -> None:
         """Compare clocks. It is no fault if there is no answer: not all peers know the call, nor groups."""
         asked = self.clocks.steady()
@@ -353,17 +342,14 @@ class PeerClient:
             answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED:
-                self._takes_groups = False
+                self.takes_groups = False
         except CallError:
             pass
         else:
             if answer is not None:
-                self._takes_groups, self.waits_for_starts = answer.takes_groups, answer.waits_for_starts
+                self.takes_groups, self.waits_for_starts = answer.takes_groups, answer.waits_for_starts
                 with suppress(FieldError):
                     self.clocks.add(asked, *read_clock(answer))
-
-    def _answered(self) -> None:
-        self._is(states.PEER_STATE_REACHABLE, "")
 
     def _failed(self, error: CallError) -> None:
         self._is(_STATES.get(error.failure, states.PEER_STATE_UNREACHABLE), error.problem)

@@ -104,9 +104,9 @@ class PeerClients:
 
         One that does not answer, or is not configured here, is not among them.
         """
-        asked = [self._peers[name] for name in peers if name in self._peers]
-        await asyncio.gather(*(peer.ask_for_groups() for peer in asked))
-        return [view.name for view in (peer.view() for peer in asked) if view.takes_groups is False]
+        known = {name: self._peers[name] for name in peers if name in self._peers}
+        await asyncio.gather(*(peer.compare_clocks() for peer in known.values() if not peer.takes_groups))
+        return [name for name, peer in known.items() if peer.takes_groups is False]
 
     def views(self) -> list[PeerView]:
         """Return what is known of each peer, in the order of the configuration."""

@@ -12,27 +12,10 @@ from google.protobuf.duration_pb2 import Duration
 
 from cosched.core import protocol as core
 from cosched.core.protocol import MAX_MEMBERS, Domain, Outcome, Vote, Window
+from cosched.service.wire import fields
+from cosched.service.wire import message_parts as parts
 from cosched.service.wire.call_on_wire import CallOnWire
-from cosched.service.wire.fields import (
-    MAX_OWNER,
-    MAX_PAIR,
-    MAX_REQUEST_ID,
-    FieldError,
-    WrongDomainError,
-    check_domain,
-    check_job_of,
-    check_text,
-    check_time,
-)
-from cosched.service.wire.message_parts import (
-    Fields,
-    read_found,
-    read_hold,
-    read_start_at,
-    write_found,
-    write_hold,
-    write_instant,
-)
+from cosched.service.wire.fields import FieldError, WrongDomainError, check_domain, check_job_of, check_text, check_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import job_pb2
 from cosched.validation.group_windows import those_apart, wrong_windows
@@ -44,8 +27,8 @@ _VOTE_OF = {value: vote for vote, value in VOTE.items()}
 _OUTCOME_OF = {value: outcome for outcome, value in OUTCOME.items()}
 
 
-def _write_get_member(request: core.GetMember, peer: Domain) -> Fields:
-    windows, at = map(write_window, request.windows), write_instant(request.at)
+def _write_get_member(request: core.GetMember, peer: Domain) -> parts.Fields:
+    windows, at = map(write_window, request.windows), parts.write_instant(request.at)
     member = None if request.member is None else wire.JobRef(domain=peer, job_id=request.member)
     named = {"group": request.group, "domains": request.domains, "owner": request.owner, "member": member}
     bond = {"ends_with": sorted(request.ends_with), "fail_together": request.fail_together}
@@ -53,13 +36,15 @@ def _write_get_member(request: core.GetMember, peer: Domain) -> Fields:
 
 
 def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain) -> list[Any]:
-    group = check_text("group", message.group, MAX_PAIR)
-    domains = _read_domains(message.domains)
+    group = check_text("group", message.group, fields.MAX_PAIR)
+    if not 2 <= len(message.domains) <= MAX_MEMBERS:
+        raise FieldError("domains", f"must be 2 to {MAX_MEMBERS}, are {len(message.domains)}")
+    domains = _in_order("domains", message.domains)
     if peer not in domains or peer == here:
         raise WrongDomainError("job.domain", "is not another one of the group's domains")
     if here not in domains:
         raise WrongDomainError("domains", f"{here} is not among them")
-    owner = check_text("owner", message.owner, MAX_OWNER, least=0)
+    owner = check_text("owner", message.owner, fields.MAX_OWNER, least=0)
     windows = read_windows("windows", message.windows, domains)
     if [window.domain for window in windows] != [window.domain for window in message.windows]:
         raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
@@ -99,12 +84,6 @@ def read_at(field: str, message: wire.GetMemberRequest | job_pb2.GroupName) -> i
     return check_time(field, message.at)
 
 
-def _read_domains(domains: Sequence[str]) -> tuple[Domain, ...]:
-    if not 2 <= len(domains) <= MAX_MEMBERS:
-        raise FieldError("domains", f"must be 2 to {MAX_MEMBERS}, are {len(domains)}")
-    return _in_order("domains", domains)
-
-
 def _in_order(field: str, domains: Sequence[str]) -> tuple[Domain, ...]:
     names = tuple(check_domain(field, domain) for domain in domains)
     if list(names) != sorted(set(names)):
@@ -112,25 +91,19 @@ def _in_order(field: str, domains: Sequence[str]) -> tuple[Domain, ...]:
     return names
 
 
-def _write_proposal(request: core.ProposeGroupStart, _: Domain) -> Fields:
-    return {
-        "lease": Duration(seconds=request.lease),
-        "not_before": write_instant(request.not_before),
-        "only_before": write_instant(request.only_before or None),
-        "book": request.book,
-        "start_at": write_instant(request.start_at),
-        "slot_name": request.slot,
-        "without": sorted(request.without),
-        "instant": write_instant(request.instant),
-        **write_hold(request.hold_until),
-    }
+def _write_proposal(request: core.ProposeGroupStart, _: Domain) -> parts.Fields:
+    from_when, until = parts.write_instant(request.not_before), parts.write_instant(request.only_before or None)
+    instant, start_at = parts.write_instant(request.instant), parts.write_instant(request.start_at)
+    asked = {"not_before": from_when, "only_before": until, "instant": instant, "without": sorted(request.without)}
+    booked = {"book": request.book, "slot_name": request.slot, "lease": Duration(seconds=request.lease)}
+    return {**asked, **booked, "start_at": start_at, **parts.write_hold(request.hold_until)}
 
 
 def _read_proposal(message: wire.ProposeGroupStartRequest, here: Domain, peer: Domain) -> list[Any]:
-    hold_until, start_at, lease = read_hold(message), read_start_at(message), message.lease
+    hold_until, start_at, lease = parts.read_hold(message), parts.read_start_at(message), message.lease
     if not 1 <= lease.seconds <= MAX_LEASE or lease.nanos:
         raise FieldError("lease", f"is not a number of whole seconds from 1 to {MAX_LEASE}")
-    slot = check_text("slot_name", message.slot_name, MAX_REQUEST_ID, least=0)
+    slot = check_text("slot_name", message.slot_name, fields.MAX_REQUEST_ID, least=0)
     not_before, only_before, book, without, instant = _read_question(message)
     if not {here, peer}.isdisjoint(without):
         raise FieldError("without", "names the domain of a member that takes part")
@@ -163,7 +136,7 @@ def _read_vote(message: wire.ProposeGroupStartResponse, _: Domain) -> core.Group
     if message.vote not in _VOTE_OF:
         raise FieldError("vote", "is not known here")
     earliest = check_time("earliest", message.earliest) if message.HasField("earliest") else None
-    return core.GroupProposed(_VOTE_OF[message.vote], read_start_at(message), earliest)
+    return core.GroupProposed(_VOTE_OF[message.vote], parts.read_start_at(message), earliest)
 
 
 def _check_vote(request: core.ProposeGroupStart, reply: core.GroupProposed) -> None:
@@ -177,13 +150,13 @@ def _check_vote(request: core.ProposeGroupStart, reply: core.GroupProposed) -> N
         raise FieldError("earliest", "is booked, but not not_before, or it was not to be")
 
 
-def _write_settle(request: core.SettleGroupStart, _: Domain) -> Fields:
-    start_at, hold = write_instant(request.start_at), write_hold(request.hold_until)
+def _write_settle(request: core.SettleGroupStart, _: Domain) -> parts.Fields:
+    start_at, hold = parts.write_instant(request.start_at), parts.write_hold(request.hold_until)
     return {"start": request.start, "keep": request.keep, "start_at": start_at, **hold}
 
 
 def _read_settle(message: wire.SettleGroupStartRequest, *_: Domain) -> list[Any]:
-    hold_until, start_at = read_hold(message), read_start_at(message)
+    hold_until, start_at = parts.read_hold(message), parts.read_start_at(message)
     if message.start and message.keep:
         raise FieldError("keep", "must not be given with start")
     return [message.start, hold_until, start_at, message.keep]
@@ -192,20 +165,21 @@ def _read_settle(message: wire.SettleGroupStartRequest, *_: Domain) -> list[Any]
 def _read_outcome(message: wire.GetProposalResponse, _: Domain) -> core.ProposalOutcome:
     if message.outcome not in _OUTCOME_OF:
         raise FieldError("outcome", "is not known here")
-    return core.ProposalOutcome(_OUTCOME_OF[message.outcome], read_start_at(message))
+    return core.ProposalOutcome(_OUTCOME_OF[message.outcome], parts.read_start_at(message))
 
 
 GET_MEMBER = CallOnWire(
     core.GetMember, wire.GetMemberRequest, wire.GetMemberResponse,
     _write_get_member, _read_get_member,
-    lambda reply, domain: write_found(reply, "member", domain),
-    lambda message, peer: read_found(message, "member", peer),
+    lambda reply, domain: parts.write_found(reply, "member", domain),
+    lambda message, peer: parts.read_found(message, "member", peer),
 )  # fmt: skip
 PROPOSE_GROUP_START = CallOnWire(
     core.ProposeGroupStart, wire.ProposeGroupStartRequest, wire.ProposeGroupStartResponse,
     _write_proposal, _read_proposal,
     lambda reply, _: {
-        "vote": VOTE[reply.vote], "earliest": write_instant(reply.earliest), "start_at": write_instant(reply.start_at)
+        "vote": VOTE[reply.vote],
+        "earliest": parts.write_instant(reply.earliest), "start_at": parts.write_instant(reply.start_at),
     },
     _read_vote, _check_vote,
 )  # fmt: skip
@@ -217,5 +191,6 @@ SETTLE_GROUP_START = CallOnWire(
 GET_PROPOSAL = CallOnWire(
     core.GetProposal, wire.GetProposalRequest, wire.GetProposalResponse,
     lambda *_: {}, lambda *_: (),
-    lambda reply, _: {"outcome": OUTCOME[reply.outcome], "start_at": write_instant(reply.start_at)}, _read_outcome,
+    lambda reply, _: {"outcome": OUTCOME[reply.outcome], "start_at": parts.write_instant(reply.start_at)},
+    _read_outcome,
 )  # fmt: skip

@@ -26,12 +26,8 @@ ON_WIRE = {call.request: call for call in CALLS}
 
 def write_clock(received: float, sent: float, *, takes_groups: bool, waits: bool = False) -> wire.CompareClocksResponse:
     """Return the message with our clock's readings when the question came and now, in seconds since 1970."""
-    return wire.CompareClocksResponse(
-        received_at=write_instant(received),
-        sent_at=write_instant(sent),
-        takes_groups=takes_groups,
-        waits_for_starts=waits,
-    )
+    came, left = write_instant(received), write_instant(sent)
+    return wire.CompareClocksResponse(received_at=came, sent_at=left, takes_groups=takes_groups, waits_for_starts=waits)
 
 
 def read_clock(message: wire.CompareClocksResponse) -> tuple[float, float]:
