@@ -122,7 +122,7 @@ class Listeners:
         """Serve this at the listeners that are open, instead of the answer STARTING, and report health."""
         for server in self._servers:
             _add_services(served, server)
-            server.opening.open()
+            server.opening.is_open = True
         await self.tell_health(health_pb2.HealthCheckResponse.SERVING)
 
     async def open_http(self, stack: AsyncExitStack, served: Served) -> None:
@@ -274,7 +274,7 @@ class Opening(grpc.GenericRpcHandler):  # type: ignore[misc]
     def __init__(self, starting: Starting) -> None:
         self._starting = starting
         self._handlers: list[grpc.GenericRpcHandler] = []
-        self._open = False
+        self.is_open = False  # if so, only methods that exist are answered
 
     def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """Add services, as to a server."""
@@ -283,14 +283,10 @@ class Opening(grpc.GenericRpcHandler):  # type: ignore[misc]
     def add_registered_method_handlers(self, _: str, handlers: Mapping[str, Any]) -> None:
         """Do nothing: they are among those above."""
 
-    def open(self) -> None:
-        """From now on only methods that exist are answered."""
-        self._open = True
-
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         """Return what answers a call; see gRPC."""
         found = next(filter(None, (handler.service(details) for handler in self._handlers)), None)
-        return found if found is not None or self._open else grpc.stream_stream_rpc_method_handler(self._refuse)
+        return found if found is not None or self.is_open else grpc.stream_stream_rpc_method_handler(self._refuse)
 
     async def _refuse(self, _: Any, context: grpc.aio.ServicerContext[Any, Any]) -> None:
         await abort(context, Refusal(grpc.StatusCode.UNAVAILABLE, "STARTING", self._starting.text))

@@ -157,7 +157,8 @@ class PageServer:
         return len(self._connections) < self._most or _end_one(list(self._connections))
 
     def _forget_ended(self) -> None:
-        for connection in [one for one in self._connections if _has_ended(one)]:
+        transports = [(one, one.protocol.transport) for one in self._connections]
+        for connection in [one for one, transport in transports if transport is not None and transport.is_closing()]:
             del self._connections[connection]
 
     def _look(self) -> None:
@@ -191,11 +192,6 @@ def _end_one(connections: Sequence[_Connection]) -> bool:
     if idle is not None:
         idle.end()
     return idle is not None
-
-
-def _has_ended(connection: _Connection) -> bool:
-    transport = connection.protocol.transport
-    return transport is not None and transport.is_closing()
 
 
 def _origin(accepted: socket.socket) -> str:

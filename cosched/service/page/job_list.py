@@ -74,20 +74,6 @@ class Line:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobList:
-    """All that the page of jobs shows."""
-
-    now: datetime
-    asked: Asked
-    counts: Sequence[tuple[str, int, str, str]]  # state, jobs in it, its name, and what they need or have
-    columns: Sequence[tuple[str, str, str, str]]  # key, name, the order as in aria-sort, and the sort of its link
-    choices: Sequence[tuple[str, str, Sequence[str]]]  # what can be chosen: key, name and values; no values: nothing
-    lines: Sequence[Line]
-    all_lines: int
-    complete: bool  # else a batch system has jobs that this domain does not know
-
-
 class JobLists:
     """Makes lists of jobs."""
 
@@ -100,8 +86,8 @@ class JobLists:
             "queue": ("Queue", lambda record: said_of(record).get(QUEUE, "")),
         }
 
-    async def jobs(self, viewer: Viewer, asked: Asked) -> JobList:
-        """Return the jobs that the viewer may see, and that are what is asked for."""
+    async def jobs(self, viewer: Viewer, asked: Asked) -> dict[str, Any]:
+        """Return what the page shows of the jobs that the viewer may see, and that are what is asked for."""
         described, listed = self._described, await self._listing.jobs()
         visible = listed.active.seen(described.policy, viewer)
         plan, now = await described.explaining.recent(), described.now()
@@ -109,11 +95,10 @@ class JobLists:
         shown = found[asked.first : asked.first + LINES]
         explained = await described.explaining.known(shown)
         lines = [self._line(record, Explanation(told), now) for record, told in zip(shown, explained, strict=True)]
-        return JobList(
-            now, asked, list(_counts(listed.sums)), list(_columns(asked.sort)),
-            [(key, name, _choices(map(of, visible))) for key, (name, of) in self._chosen_by.items()], lines, len(found),
-            described.domain.scheduler.capabilities.all_jobs,
-        )  # fmt: skip
+        filters = [(key, name, _choices(map(of, visible))) for key, (name, of) in self._chosen_by.items()]
+        complete = described.domain.scheduler.capabilities.all_jobs  # else a batch system has jobs of its own alone
+        head = {"counts": list(_counts(listed.sums)), "columns": list(_columns(asked.sort)), "filters": filters}
+        return {"now": now, "asked": asked, **head, "lines": lines, "all_lines": len(found), "complete": complete}
 
     async def hit(self, viewer: Viewer, find: str) -> int | None:
         """Return the only job that is found, or a job with this number, ended or not: its page is the answer."""
@@ -156,12 +141,14 @@ def _sorted(records: list[JobRecord], sort: str, plan: Plan) -> list[JobRecord]:
 
 
 def _columns(sort: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield of each column its key, its name, its order as in aria-sort, and what its link sorts by."""
     for key, (name, _) in _COLUMNS.items():
         order = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
         yield key, name, order, f"-{key}" if order == "ascending" else key
 
 
 def _counts(sums: Sums) -> Iterator[tuple[str, int, str, str]]:
+    """Yield of each state how many jobs are in it, its name, and what they need or have."""
     for state in STATES:
         name = state.name.lower()
         yield name, sums.jobs[state], sentences.STATES[name], words.count(sums.nodes[state], "node")

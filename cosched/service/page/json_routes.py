@@ -57,8 +57,8 @@ class JsonApi:
     """The handlers of one domain."""
 
     def __init__(self, described: Described, told: PeersTold) -> None:
-        self._domain = described.domain
         self._described = described
+        self._domain = described.domain
         self._policy = described.policy
         self._reads = described.reads
         self._told = told
@@ -86,8 +86,11 @@ class JsonApi:
                 raise _RefusedError(403, "you may see your own jobs only")
             owner = viewer.name
         most, after = _whole(asked.get("limit", "100"), "limit", MOST_JOBS), _whole(asked.get("after", "0"), "after")
+        words = asked.getlist("state")
+        if not STATES.keys() >= {*words}:
+            raise _RefusedError(400, f"state: must be one of {', '.join(STATES)}")
+        states = [STATES[word] for word in words] or ACTIVE
         async with self._reads.reading(viewer.key):
-            states = _states(asked.getlist("state"))
             found = await self._reads.jobs(states, owner, "paired" in asked, after - 1, most + 1)
         shown = [self._view(self._domain.jobs.get(str(record.id), record)).as_dict() for record in found[:most]]
         return {"jobs": shown, "next": found[most].id if len(found) > most else None}
@@ -129,7 +132,10 @@ class JsonApi:
         question = usage_pb2.ListUsageRequest(by=f"USAGE_BY_{by.upper()}")
         if "since" in asked:
             question.since.FromDatetime(self._described.now())
-            question.since.seconds -= _span(asked["since"])
+            try:
+                question.since.seconds -= parse_seconds(asked["since"])
+            except ValueError as error:
+                raise _RefusedError(400, f"since: {error}") from None
         async with self._reads.reading(viewer.key):
             found = await sums(self._domain, self._reads, question)
         return [Usage(one).as_dict() for one in found.usages if by != "user" or self._policy.sees(viewer, one.name)]
@@ -209,24 +215,11 @@ def _answering(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-def _states(words: list[str]) -> list[JobState]:
-    if not STATES.keys() >= {*words}:
-        raise _RefusedError(400, f"state: must be one of {', '.join(STATES)}")
-    return [STATES[word] for word in words] or list(ACTIVE)
-
-
 def _whole(text: str, name: str, most: int = 1 << 62) -> int:
     value = number(text)
     if value is None or value > most:
         raise _RefusedError(400, f"{name}: must be a whole number from 0 to {most}")
     return value
-
-
-def _span(text: str) -> int:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise _RefusedError(400, f"since: {error}") from None
 
 
 def schemas(views: Iterable[type[View[Any]]]) -> dict[str, Schema]:

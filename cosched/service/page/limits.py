@@ -55,6 +55,4 @@ class Limits:
         try:
             yield
         finally:
-            self._watchers[viewer] -= 1
-            if not self._watchers[viewer]:
-                del self._watchers[viewer]
+            self._watchers -= Counter([viewer])  # which forgets those that have none left

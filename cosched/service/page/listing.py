@@ -50,13 +50,12 @@ class Sums:
         if not kind:
             return
         holds = record.state is JobState.HOLDING
-        for chosen, into in (
-            (holds, self.holding),
-            (record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED), self.wrong),
-            (record.reason == Why.MATE_UNSUBMITTED, self.unsubmitted),
-        ):
-            if chosen:
-                into.append(record)
+        if holds:
+            self.holding.append(record)
+        if record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED):
+            self.wrong.append(record)
+        if record.reason == Why.MATE_UNSUBMITTED:
+            self.unsubmitted.append(record)
         there = not holds and record.mate_status == MATE_STATUS_HOLDING
         for peer in record.mates:
             self.waiting[peer] += 1

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from cosched.client import Job, Nodes
 from cosched.client.domains import NODE_STATES
@@ -49,19 +50,6 @@ class Group:
         return ", ".join(filter(None, (f"{words.count(self.count, 'node')} {self.state}", of, waits, self.until)))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeMap:
-    """All that the page of nodes shows."""
-
-    now: datetime
-    counts: Sequence[tuple[str, int]]  # by state
-    each: int  # nodes that a square stands for
-    columns: int
-    rows: int
-    groups: Sequence[Group]
-    problem: str  # why nothing is known; empty if it is
-
-
 class NodeMaps:
     """Makes maps."""
 
@@ -70,21 +58,21 @@ class NodeMaps:
         self._known: tuple[float, Sequence[cluster_pb2.NodeGroup]] = (-FRESH, ())
         self._one_at_a_time = asyncio.Lock()
 
-    async def map(self, viewer: Viewer) -> NodeMap:
-        """Return the map that the viewer may see: whose nodes are busy with jobs of others is not told."""
+    async def map(self, viewer: Viewer) -> dict[str, Any]:
+        """Return what the page shows the viewer: whose nodes are busy with jobs of others is not told."""
         now = self._described.now()
         try:
             found = list(map(Nodes, sorted(self._told_apart(viewer, await self._groups()), key=_rank)))
         except Refusal as refusal:
-            return NodeMap(now, (), 1, 1, 1, (), str(refusal))
+            return {"now": now, "counts": (), "groups": (), "problem": str(refusal)}
         total = sum(group.count for group in found)
-        each = max(1, math.ceil(total / MOST))
+        each = max(1, math.ceil(total / MOST))  # nodes that a square stands for
         columns = _columns(math.ceil(total / each))
         paths = _paths(found, each, columns)
         groups = [self._group(viewer, group, path, now) for group, path in zip(found, paths, strict=True)]
         counts = [(state, sum(group.count for group in found if group.state == state)) for state in STATES]
-        rows = math.ceil(math.ceil(total / each) / columns)
-        return NodeMap(now, [one for one in counts if one[1]], each, columns, max(1, rows), groups, "")
+        size = {"each": each, "columns": columns, "rows": max(1, math.ceil(math.ceil(total / each) / columns))}
+        return {"now": now, "counts": [one for one in counts if one[1]], **size, "groups": groups, "problem": ""}
 
     async def _groups(self) -> Sequence[cluster_pb2.NodeGroup]:
         async with self._one_at_a_time:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from cosched.client import Domain, Event, Explanation, Job, Peer
 from cosched.core.job import JobState
@@ -15,7 +16,7 @@ from cosched.service.page import sentences, words
 from cosched.service.page.listing import Listing, Sums, Wait, matching
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
-from cosched.service.page.problems import Problem, Situation, glance, problems
+from cosched.service.page.problems import Situation, glance, problems
 from cosched.service.page.timeline import SPANS, Axis, Bar, Outlook, lane, span_of, start_of
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord, Reader
@@ -76,25 +77,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """All that the first page shows."""
-
-    now: datetime
-    glance: str
-    problems: Sequence[Problem]
-    domains: Sequence[DomainCard]
-    waits: Sequence[Wait]
-    rows: Sequence[Row]
-    first: int  # of the rows, from 0
-    all_rows: int
-    untold: Sequence[str]  # what peers do not tell of the mates, and which setting there would
-    drawn: frozenset[str]  # kinds of bars
-    axis: Axis
-    past: str  # how much of the past the axis shows
-    instant: int  # now, in the service's own time
-
-
-@dataclass(frozen=True, slots=True)
 class Overviews:
     """Makes overviews."""
 
@@ -104,8 +86,8 @@ class Overviews:
     _configuration: Configuration
     _stalled: Callable[[], str | None]
 
-    async def overview(self, viewer: Viewer, past: str, find: str, first: int) -> Overview:
-        """Return what this viewer may see; `past`: of the SPANS, empty: as much as the jobs that wait need."""
+    async def overview(self, viewer: Viewer, past: str, find: str, first: int) -> dict[str, Any]:
+        """Return what the page shows this viewer; `past`: of the SPANS, empty: as much as the jobs that wait need."""
         listed = await self._listing.jobs(SPANS[past or DEFAULT])
         visible = matching(listed.paired.seen(self._described.policy, viewer), find)
         shown = visible[first : first + ROWS]
@@ -123,13 +105,13 @@ class Overviews:
         past = past or _past(shown, instant)
         expected = (at for one in explained.values() for at, _ in starts(one, now).values())
         axis = Outlook(now, past, (*expected, *map(self._described.when, _ends(shown))))
-        rows = await self._rows(shown, told, explained, axis)
-        drawn = frozenset(bar.kind for row in rows for lane in row.lanes for bar in lane.bars)
-        found = problems(situation)
-        return Overview(
-            now, glance(domain, found), found, _cards(domain, told, now), _waits(listed.sums), rows, first,
-            len(visible), list(_untold(rows, told, domain.name)), drawn, axis, past, instant,
-        )  # fmt: skip
+        rows, found = await self._rows(shown, told, explained, axis), problems(situation)
+        drawn = {bar.kind for row in rows for lane in row.lanes for bar in lane.bars}
+        untold = list(_untold(rows, told, domain.name))
+        pairs = {"rows": rows, "all_rows": len(visible), "untold": untold, "drawn": drawn}
+        of_all = {"glance": glance(domain, found), "problems": found, "domains": _cards(domain, told, now)}
+        asked = {"now": now, "instant": instant, "past": past, "axis": axis, "find": find, "first": first}
+        return {**asked, **of_all, "waits": _waits(listed.sums), **pairs}
 
     async def _explained(self, records: Sequence[JobRecord], told: Mapping[str, Told]) -> dict[int, Explanation]:
         found = await self._described.explaining.known(records)

@@ -91,17 +91,16 @@ class PageApi(ApiForPeers[Described], PageServiceServicer):
 
     def _add_events(self, told: page_pb2.DescribeJobsResponse, last_first: Iterable[EventRecord]) -> None:
         """Add as many of the last events as the answer has room for."""
-        room, messages = MAX_BYTES - told.ByteSize(), {message.job_id: message for message in told.jobs}
+        room, fitting = MAX_BYTES - told.ByteSize(), []
         for event in last_first:
             made = self._serving.views.event(event)
             room -= made.ByteSize() + 8
             if room < 0:
                 break
-            messages[str(event.job)].events.append(made)
-        for message in told.jobs:
-            in_order = list(reversed(message.events))
-            del message.events[:]
-            message.events.extend(in_order)
+            fitting.append((str(event.job), made))
+        messages = {message.job_id: message for message in told.jobs}
+        for job, made in reversed(fitting):
+            messages[job].events.append(made)
 
 
 def _checked(job_ids: Iterable[str]) -> list[str]:

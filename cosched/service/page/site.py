@@ -72,12 +72,10 @@ class Site:
     async def overview(self, request: Request) -> Response:
         """Show the domains, and the pairs and groups of this domain's jobs."""
         past, (find, first) = request.query_params.get("past", ""), _asked(request)
-        past = past if past in SPANS else ""  # as much as the jobs that wait need
-        found = await self._overviews.overview(request.state.viewer, past, find, first)
-        return self._page(
-            "overview.html.j2", request, "", now=found.now, found=found, find=find, past=found.past, spans=list(SPANS),
-            page_size=ROWS, words=_waiting, span=span, counted=_counted(first, len(found.rows), found.all_rows),
-        )  # fmt: skip
+        found = await self._overviews.overview(request.state.viewer, past if past in SPANS else "", find, first)
+        counted = _counted(first, len(found["rows"]), found["all_rows"])
+        said: dict[str, Any] = {"counted": counted, "spans": list(SPANS), "words": _waiting, "span": span}
+        return self._page("overview.html.j2", request, "", page_size=ROWS, **said, **found)
 
     async def jobs(self, request: Request) -> Response:
         """Show all jobs of this domain that have not ended, or go to the one that is looked for."""
@@ -87,15 +85,13 @@ class Site:
         if find and not any(wanted.values()) and (hit := await self._lists.hit(request.state.viewer, find)) is not None:
             return RedirectResponse(f"jobs/{hit}", 303)
         found = await self._lists.jobs(request.state.viewer, Asked(find, **wanted, first=first))
-        return self._page(
-            "jobs.html.j2", request, "", now=found.now, found=found, find=said, any=ANY, page_size=LINES,
-            counted=_counted(first, len(found.lines), found.all_lines),
-        )  # fmt: skip
+        counted = _counted(first, len(found["lines"]), found["all_lines"])
+        return self._page("jobs.html.j2", request, "", find=said, any=ANY, page_size=LINES, counted=counted, **found)
 
     async def nodes(self, request: Request) -> Response:
         """Show what each node does."""
         found = await self._maps.map(request.state.viewer)
-        return self._page("nodes.html.j2", request, "", now=found.now, found=found)
+        return self._page("nodes.html.j2", request, "", **found)
 
     async def job(self, request: Request) -> Response:
         """Show one job, and its story on all domains."""
