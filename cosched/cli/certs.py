@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cosched.certificates.authority import Authority, Issued
 
 AUTHORITY_DAYS, DAYS, MOST_DAYS = 3650, 365, 36_500
+_HOSTS = "Where users reach the domain; several are allowed (localhost, 127.0.0.1, ::1)."
 _FOLDER, _DAYS = click.Path(path_type=Path, file_okay=False), click.IntRange(1, MOST_DAYS)
 
 
@@ -44,13 +45,7 @@ def init(folder: Path, site: str, days: int) -> None:
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.argument("name", metavar="NAME")
 @click.option("--user", is_flag=True, help="NAME is a user, not a domain.")
-@click.option(
-    "--host",
-    "hosts",
-    multiple=True,
-    metavar="HOST_OR_IP",
-    help="Where users reach the domain; several are allowed (localhost, 127.0.0.1, ::1).",
-)
+@click.option("--host", "hosts", multiple=True, metavar="HOST_OR_IP", help=_HOSTS)
 @click.option("--days", type=_DAYS, default=DAYS, help=f"How long it is valid ({DAYS}).")
 @click.option("--out", type=_FOLDER, metavar="DIR2", help="Write here, not to DIR.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")

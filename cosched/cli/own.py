@@ -28,6 +28,7 @@ ASKS = 15.0  # seconds that a batch system may take to say its name
 ANSWERS = 60.0  # seconds that a new peer may take
 CLOCKS = 0.5  # seconds by which clocks may differ
 DAYS = 7  # of a week, over which a budget is spread
+_NAME = "What peers call this cluster (its name in Slurm or PBS, or this host's)."
 _SYSTEMS = {  # the command by which a cluster tells its name, where that stands, and what it is called
     "slurm": (("scontrol", "show", "config"), r"^ClusterName\s*=\s*(\S+)", "Slurm"),
     "pbs": (("qstat", "-B", "-f"), r"^Server: *([^\s.]+)", "PBS"),
@@ -35,11 +36,9 @@ _SYSTEMS = {  # the command by which a cluster tells its name, where that stands
 
 
 @click.command()
+@click.option("--name", metavar="DOMAIN", help=_NAME)
 @click.option(
-    "--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm or PBS, or this host's)."
-)
-@click.option(
-    "--manager", type=click.Choice(["slurm", "pbs", "local"]), help="What runs the jobs (Slurm or PBS, as is here)."
+    "--manager", type=click.Choice([*_SYSTEMS, "local"]), help="What runs the jobs (Slurm or PBS, as is here)."
 )
 @click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
 @click.option("--scheme", type=click.Choice(["hold", "yield"]), help="What jobs do whose mates are not ready (hold).")

@@ -22,27 +22,17 @@ from cosched.planning.sites import FINDERS
 from cosched.words.errors import InputError
 from cosched.words.quantities import count, percent
 
+_METRICS = "Rank machines by this one; several may be given (all three)."
+_SITES = "Machines are a site if their names are equal after a dot, delays are short, or by policy domain."
+_CANDIDATES = "How many candidates to consider."
+
 
 @click.command(short_help="Choose machines for an application.")
 @click.option("--machines", "file", metavar="FILE", required=True, help="The machines and their links, as TOML.")
 @problem_options(required=True)
-@click.option(
-    "--metric",
-    "metrics",
-    type=click.Choice(METRICS),
-    multiple=True,
-    help="Rank machines by this one; several may be given (all three).",
-)
-@click.option(
-    "--sites",
-    type=click.Choice(tuple(FINDERS)),
-    default="name",
-    show_default=True,
-    help="Machines are a site if their names are equal after a dot, delays are short, or by policy domain.",
-)
-@click.option(
-    "--most", type=click.IntRange(min=1), default=MOST, show_default=True, help="How many candidates to consider."
-)
+@click.option("--metric", "metrics", type=click.Choice(METRICS), multiple=True, help=_METRICS)
+@click.option("--sites", type=click.Choice(tuple(FINDERS)), default="name", show_default=True, help=_SITES)
+@click.option("--most", type=click.IntRange(min=1), default=MOST, show_default=True, help=_CANDIDATES)
 @click.option("--explain", is_flag=True, help="Show the best of each collection of sites, and why it lost.")
 @click.option("--plot", metavar="FILE.svg", help="Draw the machines and their shares.")
 @json_option

@@ -65,25 +65,16 @@ JOB_ANYWHERE = Parsed("job", _job_anywhere)  # intrepid:17
 JOB_OR_GROUP = Parsed("job", _job_or_group)  # or the name of a group, or of a pair
 DESTINATION = Parsed("destination", _destination)  # a domain and the script that it gets: intrepid:sim.sh
 _PAIR, _GROUP, _MEMBERS = Parsed("pair", _pair_name), Parsed("group", _group_name), Parsed("members", _members)
+_WITH = "The domains of the group's other jobs; with the id of a job there that names nobody yet: it joins."
+_DOMAIN = "The mate's domain, if there are several peers (link: as before)."
 
 group_options = all_of(
     click.option("--group", type=_GROUP, metavar="NAME", help="A name that all its jobs are submitted with."),
-    click.option(
-        "--with",
-        "members",
-        type=_MEMBERS,
-        metavar="DOMAIN[:ID],...",
-        help="The domains of the group's other jobs; with the id of a job there that names nobody yet: it joins.",
-    ),
+    click.option("--with", "members", type=_MEMBERS, metavar="DOMAIN[:ID],...", help=_WITH),
 )
 pair_options = all_of(
     click.option("--pair", type=_PAIR, metavar="NAME", help="A name that both jobs are submitted with."),
-    click.option(
-        "--pair-domain",
-        metavar="DOMAIN",
-        default="",
-        help="The mate's domain, if there are several peers (link: as before).",
-    ),
+    click.option("--pair-domain", metavar="DOMAIN", default="", help=_DOMAIN),
     click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate."),
 )
 

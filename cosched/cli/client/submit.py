@@ -62,6 +62,9 @@ HEADINGS = {
     "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals", "reselect"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
 }
+_TO = "Submit this script there, once for each job of the group."
+_PROPOSALS = "How many choices are proposed to their domains."
+_RESELECT = "Wait for the start, and choose anew if it gets so much slower before, 1.25 times say."
 MATES = LINKS | WHEN | TERMS | {"or_alone"}  # a link on the command line discards all of these in the script
 
 
@@ -118,14 +121,7 @@ class Submit(ColumnOptions, CommandWithHeadings):
 
 @click.command(cls=Submit, headings=HEADINGS, context_settings={"allow_interspersed_args": False})
 @job_options
-@click.option(
-    "--to",
-    "destinations",
-    type=DESTINATION,
-    multiple=True,
-    metavar="DOMAIN:SCRIPT",
-    help="Submit this script there, once for each job of the group.",
-)
+@click.option("--to", "destinations", type=DESTINATION, multiple=True, metavar="DOMAIN:SCRIPT", help=_TO)
 @click.option("--select", "grid", metavar="FILE", help="Choose machines for the application from this list.")
 @problem_options(required=False)
 @click.option("--iterations", type=click.IntRange(min=1), metavar="N", help="It runs so many: the wait counts, too.")
@@ -135,14 +131,9 @@ class Submit(ColumnOptions, CommandWithHeadings):
     metavar="N",
     default=MAX_PROPOSALS,
     show_default=True,
-    help="How many choices are proposed to their domains.",
+    help=_PROPOSALS,
 )
-@click.option(
-    "--reselect",
-    type=click.FloatRange(min=1),
-    metavar="RATIO",
-    help="Wait for the start, and choose anew if it gets so much slower before, 1.25 times say.",
-)
+@click.option("--reselect", type=click.FloatRange(min=1), metavar="RATIO", help=_RESELECT)
 @click.option("--in-place-of", type=JOB_ID, metavar="ID", help="Cancel that job of yours, and give this one its mates.")
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option

@@ -22,14 +22,11 @@ def _domains(text: str) -> tuple[str, ...]:
 
 
 _DOMAINS, _ON_REQUEUED = Parsed("domains", _domains), click.Choice([str(choice) for choice in OnMemberRequeued])
+_IF_REQUEUED = "If a mate is queued again while it runs: what then (as its domain has it)."
 terms_options = all_of(
     click.option("--ends-with", type=_DOMAINS, metavar="DOMAIN,...", help="End it when its mates there have ended."),
     click.option("--fail-together", is_flag=True, help="Have it fail if a mate fails, or is cancelled."),
-    click.option(
-        "--if-requeued",
-        type=_ON_REQUEUED,
-        help="If a mate is queued again while it runs: what then (as its domain has it).",
-    ),
+    click.option("--if-requeued", type=_ON_REQUEUED, help=_IF_REQUEUED),
     click.option("--together-for", type=SPAN, metavar="TIME", help="Queue it again only so soon after its start."),
 )
 

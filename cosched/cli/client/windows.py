@@ -41,19 +41,12 @@ def _after_domain(text: str) -> list[str]:
 
 _WINDOW, _OFFSET = Timed("window", read_window, _after_domain), Timed("offset", _offset, _after_domain)
 _INSTANT = Timed("instant", _instant, lambda text: [text])
+_AFTER = "Start so long after the group's job there."
+_IN_WINDOW = "When that job starts, counted from those without a window."
 window_options = all_of(
-    click.option(
-        "--start-after", type=_OFFSET, metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
-    ),
+    click.option("--start-after", type=_OFFSET, metavar="DOMAIN:+TIME", help=_AFTER),
     click.option("--within", type=SPAN, metavar="TIME", help="The others start so long before or after it."),
-    click.option(
-        "--window",
-        "windows",
-        type=_WINDOW,
-        multiple=True,
-        metavar="DOMAIN:FROM..TO",
-        help="When that job starts, counted from those without a window.",
-    ),
+    click.option("--window", "windows", type=_WINDOW, multiple=True, metavar="DOMAIN:FROM..TO", help=_IN_WINDOW),
     click.option("--at", type=_INSTANT, metavar="TIME", help="When all start: 2026-11-23T18:00, 18:00 or +2h."),
 )
 
