@@ -22,95 +22,90 @@ from cosched.v1.coscheduling_pb2 import JobRef
 UNKNOWN = "unknown"  # also stands for a value that only a newer version knows
 
 Value = TypeVar("Value")
-Read = Callable[[Any], Any]  # the value of a view
+Made = Callable[[Any], Any]  # makes the value of what the message has
 
 
 class Field(property):
-    """A property that is told how to read its field, once its name is known; `kind`: the type of its value."""
+    """A property that is told how to read its field, once its name is known; `kind`: the type of its value.
 
-    def __init__(self, kind: Any, doc: str, field: str, read: Callable[[str], Read]) -> None:
+    `made` None: the value is what the message has. `if_given`: it is None if the field is absent.
+    """
+
+    def __init__(self, kind: Any, doc: str, field: str, made: Made | None = None, *, if_given: bool = False) -> None:
         super().__init__(doc=doc)
         self.kind = kind
-        self._field, self._read, self._doc = field, read, doc
+        self._field, self._made, self._if_given, self._doc = field, made, if_given, doc
 
     def __set_name__(self, owner: type, name: str) -> None:
-        super().__init__(self._read(self._field or name), doc=self._doc)
+        super().__init__(_reader(self._field or name, self._made, self._if_given), doc=self._doc)
+
+
+_field: Callable[..., Any] = Field
 
 
 def plain(kind: type[Value], doc: str, field: str = "") -> Value:
     """Return the value of a field as it is."""
-    return _field(kind, doc, field, _read)
+    return _field(kind, doc, field)
 
 
 def if_any(kind: type[Value], doc: str, field: str = "") -> Value | None:
     """Return the same; None if it is empty."""
-    return _or_none(kind, doc, field, lambda name: _if_any(_read(name)))
+    return _field(kind | None, doc, field, lambda value: value or None)
 
 
 def if_given(kind: type[Value], doc: str, field: str = "") -> Value | None:
     """Return a value, or a view of a part; None if it is absent."""
-    return _or_none(kind, doc, field, lambda name: _if_given(name, kind if _is_view(kind) else _as_it_is))
+    return _field(kind | None, doc, field, kind, if_given=True)
 
 
 def instant(doc: str, field: str = "") -> datetime | None:
     """Return an instant; None if it is absent."""
-    return _or_none(datetime, doc, field, lambda name: _if_given(name, instant_of))
+    return _field(datetime | None, doc, field, instant_of, if_given=True)
 
 
 def always(doc: str, field: str = "") -> datetime:
     """Return an instant that is never absent."""
-    return _field(datetime, doc, field, lambda name: lambda view: instant_of(getattr(view._message, name)))
+    return _field(datetime, doc, field, instant_of)
 
 
 def seconds(doc: str, field: str = "") -> timedelta | None:
     """Return a duration that is a number of seconds in the message; None if it is absent."""
-    return _or_none(timedelta, doc, field, lambda name: _if_given(name, lambda given: timedelta(seconds=given)))
+    return _field(timedelta | None, doc, field, lambda given: timedelta(seconds=given), if_given=True)
 
 
 def duration(doc: str, field: str = "") -> timedelta | None:
     """Return a duration; None if it is absent."""
-    return _or_none(timedelta, doc, field, lambda name: _if_given(name, _span_of))
+    return _field(timedelta | None, doc, field, _span_of, if_given=True)
 
 
 def word(words: Mapping[int, str], doc: str, field: str = "") -> str:
     """Return the word for the value of an enum."""
-    return _field(str, doc, field, lambda name: lambda view: words.get(getattr(view._message, name), UNKNOWN))
-
-
-def state_of_job(words: Mapping[int, str], doc: str) -> str:
-    """Return the word for the field `state`; "starting" of a job whose start was only ordered; unknown if not set."""
-
-    def read(name: str) -> Read:
-        return lambda view: "starting" if view._message.starting else words.get(getattr(view._message, name), UNKNOWN)
-
-    return _field(str, doc, "state", read)
+    return _field(str, doc, field, lambda value: words.get(value, UNKNOWN))
 
 
 def word_if_any(words: Mapping[int, str], doc: str, field: str = "") -> str | None:
     """Return the same; None for UNSPECIFIED."""
-    return _or_none(str, doc, field, lambda name: lambda view: _word(words, getattr(view._message, name)))
+    return _field(str | None, doc, field, lambda value: words.get(value, UNKNOWN) if value else None)
 
 
 def known_word(words: Mapping[int, str], doc: str, field: str = "") -> str | None:
     """Return the same; None also for a word that only a newer version knows."""
-    return _or_none(str, doc, field, lambda name: lambda view: words.get(getattr(view._message, name)))
+    return _field(str | None, doc, field, words.get)
 
 
 def job_if_given(doc: str, field: str = "") -> str | None:
     """Return a job as DOMAIN:ID; None if it is absent."""
-    return _or_none(str, doc, field, lambda name: _if_given(name, reference))
+    return _field(str | None, doc, field, reference, if_given=True)
 
 
 def part(kind: type[Value], doc: str, field: str = "") -> Value:
     """Return a view of a part."""
-    return _field(kind, doc, field, lambda name: lambda view: kind(getattr(view._message, name)))  # type: ignore[call-arg]
+    return _field(kind, doc, field, kind)
 
 
 def many(kind: type[Value], doc: str, field: str = "") -> tuple[Value, ...]:
     """Return the values of a repeated field, or views of its parts."""
-    made = kind if _is_view(kind) else _as_it_is
-    kinds = GenericAlias(tuple, (kind, ...))
-    return _field(kinds, doc, field, lambda name: lambda view: tuple(map(made, getattr(view._message, name))))
+    return _field(GenericAlias(tuple, (kind, ...)), doc, field, lambda values: tuple(map(kind, values)))
 
 
 def reference(job: JobRef) -> str:
@@ -128,37 +123,14 @@ def instant_of(stamp: Any) -> datetime:
     return datetime.fromtimestamp(stamp.seconds, UTC).replace(microsecond=stamp.nanos // 1000)
 
 
-def _field(kind: Any, doc: str, field: str, read: Callable[[str], Read]) -> Any:
-    return Field(kind, doc, field, read)
-
-
-def _or_none(kind: Any, doc: str, field: str, read: Callable[[str], Read]) -> Any:
-    return Field(kind | None, doc, field, read)
-
-
-def _read(name: str) -> Read:
-    return attrgetter(f"_message.{name}")
-
-
-def _if_any(read: Read) -> Read:
-    return lambda view: read(view) or None
-
-
-def _if_given(name: str, made: Callable[[Any], Any]) -> Read:
-    return lambda view: made(getattr(view._message, name)) if view._message.HasField(name) else None
-
-
-def _word(words: Mapping[int, str], value: int) -> str | None:
-    return words.get(value, UNKNOWN) if value else None
+def _reader(name: str, made: Made | None, if_given: bool) -> Made:
+    read = attrgetter(f"_message.{name}")
+    if made is None:
+        return read
+    if if_given:
+        return lambda view: made(read(view)) if view._message.HasField(name) else None
+    return lambda view: made(read(view))
 
 
 def _span_of(length: Any) -> timedelta:
     return timedelta(seconds=length.seconds, microseconds=length.nanos // 1000)
-
-
-def _is_view(kind: type) -> bool:
-    return not issubclass(kind, str | int | float)
-
-
-def _as_it_is(value: Value) -> Value:
-    return value

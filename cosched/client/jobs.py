@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from cosched.client.fields import (
+    UNKNOWN,
     duration,
     if_any,
     if_given,
@@ -15,7 +16,6 @@ from cosched.client.fields import (
     part,
     plain,
     reference,
-    state_of_job,
     word_if_any,
     words,
 )
@@ -153,11 +153,15 @@ class Job(View[job_pb2.Job]):
     name = plain(str, "The name given by its owner.")
     owner = plain(str, "Who submitted it.")
     account = plain(str, "Which account is charged for nodes that it keeps unused; may be empty.")
-    state = state_of_job(
-        JOB_STATES,
-        "queued, ready, holding, starting, running, completed, failed, cancelled or unknown. Starting: its start was "
-        "ordered, and its resource manager has not begun it yet.",
-    )
+
+    @property
+    def state(self) -> str:
+        """queued, ready, holding, starting, running, completed, failed, cancelled or unknown.
+
+        Starting: its start was ordered, and its resource manager has not begun it yet.
+        """
+        return "starting" if self._message.starting else JOB_STATES.get(self._message.state, UNKNOWN)
+
     reason = plain(
         str, "Why it is in this state: one word, such as MateQueuing, or `kept for DOMAIN:JOB`; may be empty."
     )
