@@ -35,7 +35,7 @@ class Callee(Protocol):
 
 
 class Link:
-    """Carries calls between those that have joined it."""
+    """Carries calls between those that have joined it; to the conductor it is the `News`."""
 
     def __init__(self) -> None:
         self._callees: dict[Domain, Callee] = {}
@@ -45,15 +45,12 @@ class Link:
 
     @property
     def has_news(self) -> bool:
-        """Whether domains are still to hear something at this instant."""
         return bool(self.untold)
 
     def join(self, domain: Domain, callee: Callee) -> None:
-        """From now on it answers for that domain."""
         self._callees[domain] = callee
 
     def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
-        """Return the peer's answer."""
         self._called.add(peer)
         reply = self._callees[peer].answer(peer, asked, now)
         if has_changed(asked.request, reply):
@@ -61,7 +58,6 @@ class Link:
         return reply
 
     def chance(self, domain: Domain, job: int) -> int:
-        """See `Callee`."""
         return self._callees[domain].chance(domain, job)
 
     def tell(self, domain: Domain, told: Untold) -> None:
@@ -78,12 +74,10 @@ class Link:
                 self.changed[domain] = None
 
     def take_changed(self) -> list[Domain]:
-        """Return the domains in which a call has changed the schedule since the last time."""
         changed = list(self.changed)
         self.changed.clear()
         return changed
 
     def take_called(self) -> set[Domain]:
-        """The domains to which something may have happened by this since the last time: their next instants differ."""
         called, self._called = self._called, set()
         return called

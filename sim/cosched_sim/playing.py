@@ -76,8 +76,6 @@ class Run:
             conductor.run()
         self.now, self.stalled = conductor.now, conductor.stalled
 
-    # Results
-
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
         now, pairing = self.now, with_successors(self._pairing, self._script, self._index)

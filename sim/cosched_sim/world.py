@@ -87,14 +87,10 @@ class World:
         )
         self._link_pairs(domains)
 
-    # What happens to paired jobs
-
     def submitted(self, domain: int, row: int) -> None:
-        """Note that a job was submitted."""
         self.feed(domain, Submitted(self.job_id[row], self._named[row]))
 
     def ended(self, domain: int, row: int) -> None:
-        """Note that a job ended."""
         self.feed(domain, Finished(self.job_id[row], JobState.COMPLETED))
 
     def ready(self, domain: int, row: int) -> None:
@@ -119,10 +115,9 @@ class World:
                 self.feed(domain, events.MayBeEarlier(self.job_id[turn.row]))
                 self.deliver()
 
-    # What a script does to jobs, which are known by their rows in the workloads. All say whether that could be done
+    # What a script does to jobs: see `what_if.Stage`
 
     def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:
-        """Cancel a job that has not ended."""
         domain, row = self._place(name, job)
         before = self.clusters[domain].state(row)
         self.clusters[domain].cancel(row, self.now)
@@ -135,7 +130,6 @@ class World:
         return True
 
     def end_run(self, name: Domain, job: int, how: JobState) -> bool:
-        """End a running job, in the final state `how`."""
         domain, row = self._place(name, job)
         if self.clusters[domain].state(row) is not JobState.RUNNING:
             return False
@@ -145,7 +139,6 @@ class World:
         return True
 
     def requeue(self, name: Domain, job: int) -> bool:
-        """Have a running job lose its nodes and be queued again, to begin anew."""
         domain, row = self._place(name, job)
         if self.clusters[domain].state(row) is not JobState.RUNNING:
             return False
@@ -155,7 +148,6 @@ class World:
         return True
 
     def unlink(self, name: Domain, job: int) -> bool:
-        """Have a job that waits, and has mates, start with nobody any more."""
         domain, row = self._place(name, job)
         known = self._known(domain, row)
         if known is None or known.state not in WAITING or known.group is None:
@@ -164,7 +156,6 @@ class World:
         return True
 
     def replace(self, name: Domain, job: int, new: int) -> bool:
-        """Have another job, which has no mate and has not started, take the place of one that has never run."""
         domain, row = self._place(name, job)
         other, old = row - job + new, self._known(domain, row)
         state, named = self.clusters[domain].state(other), self._named[row]
@@ -190,8 +181,6 @@ class World:
     def _known(self, domain: int, row: int) -> PairedJob | None:
         return self.coschedulers[domain].jobs.get(self.job_id.get(row, ""))
 
-    # Results
-
     def rows(self, domain: int) -> Any:
         """Return the records of a domain's jobs, in trace order."""
         first = self.first[domain]
@@ -204,8 +193,6 @@ class World:
             if job.state is JobState.HOLDING:
                 held += job.nodes * (self.now - job.held_since)
             yield self.schedulers[domain].row[job.id] - self.first[domain], job, held
-
-    # Events in, changes out
 
     def feed(self, domain: int, event: Event) -> None:
         """Pass an event to a domain and carry out the changes that it returns."""
@@ -224,8 +211,6 @@ class World:
             elif isinstance(change, CancelJob | EndRun):
                 self.link.tell(self.domains[domain].name, change)
             # else a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
-
-    # Calls
 
     def _call(self, domain: int, call: Call) -> None:
         request = call.request
@@ -260,12 +245,10 @@ class World:
         return reply
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
-        """Answer a call from elsewhere."""
         self.now = now
         return self._ask(asked.peer, self.index[domain], asked.request)
 
     def chance(self, domain: Domain, job: int) -> int:
-        """See `link.Callee`."""
         return self._chance(*self._place(domain, job))
 
     def deliver(self) -> None:
@@ -274,7 +257,6 @@ class World:
             self.link.deliver(self.now, self.index)
 
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
-        """Act on what a peer, or its own rules, tell a domain."""
         self.now, here = now, self.index[domain]
         if isinstance(told, CancelJob | EndRun):
             self.clusters[here].interrupt()  # its jobs come and go
@@ -313,8 +295,6 @@ class World:
         for domain, peer in ((one, other), (other, one)):
             self.feed(domain, events.PeerThere(self.domains[peer].name))
 
-    # TimerQueue and the script
-
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
         timers = self.timers.next()  # instants are whole here
@@ -332,8 +312,6 @@ class World:
         while (due := self.timers.take(self.now, of_slots=of_slots)) is not None:
             domain, event = due
             self.feed(self.index[domain], event)
-
-    # Pairs and groups
 
     def _link_pairs(self, domains: Sequence[DomainSetup]) -> None:
         for group in self.pairing.groups:

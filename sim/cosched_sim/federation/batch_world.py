@@ -46,8 +46,6 @@ class BatchWorld:
             Phase.SUBMISSIONS: self._go_through_submissions,
         }
 
-    # What is to come
-
     @property
     def next(self) -> int | None:
         instant = int(self._loop(self._tables, self._world.next_stop(), 0)[1])
@@ -157,8 +155,6 @@ class BatchWorld:
             return
         while (row := self._iterate(self._tables, domain, self._world.now)) != NONE:
             self._world.ready(domain, row)
-
-    # Results
 
     def results(self, domain: Domain, now: int) -> Results:
         world, index = self._world, self._world.index[domain]

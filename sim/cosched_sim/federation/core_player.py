@@ -91,8 +91,6 @@ class CorePlayer:
             Phase.ITERATIONS: self._iterate,
         }
 
-    # Next events
-
     @property
     def next(self) -> int | None:
         return at if (at := self._next()) < NEVER else None
@@ -112,8 +110,6 @@ class CorePlayer:
     @property
     def has_jobs(self) -> bool:
         return self.has_submissions or self._runs.next_end < NEVER or self._script.next() < NEVER
-
-    # Steps
 
     def go_on(self, now: int, until: int) -> Advanced:
         self._timers_fired, link = False, self._link
@@ -197,8 +193,6 @@ class CorePlayer:
         self.yields.note(row, self._now)
         return True
 
-    # Events in, changes out
-
     def chance(self, domain: Domain, job: int) -> int:  # noqa: ARG002
         known, rows = self._core.jobs.get(self._jobs[job].name), cast(OpenCluster, self.scheduler).rows
         if known is None:
@@ -206,7 +200,6 @@ class CorePlayer:
         return self._chance(rows.tables, 0, rows.row[known.id]) if known.id in rows.row else HAS_NODES
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
-        """Answer a peer's call, as a service does."""
         if (known := self._core.incoming.known(asked.peer, asked.request)) is not None:
             return known
         self._enter(now)
@@ -221,7 +214,6 @@ class CorePlayer:
             self._link.deliver(self._now, self.domains)
 
     def hear(self, domain: Domain, told: Untold, now: int) -> None:
-        """Act on what a peer, or its own rules, tell the domain."""
         self._enter(now)
         match told:
             case Asked() | Answered():
@@ -238,7 +230,6 @@ class CorePlayer:
     # What a script does to jobs, see `what_if.Stage`
 
     def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:  # noqa: ARG002
-        """Cancel a job that has not ended."""
         known = self._jobs[job]
         if known.name not in self._core.jobs:
             self._do_all(self._policy.handle(Submitted(known.name, self._names(known)), self._now))
@@ -248,7 +239,6 @@ class CorePlayer:
         return True
 
     def end_run(self, name: Domain, job: int, how: JobState) -> bool:  # noqa: ARG002
-        """End a running job, in the final state `how`."""
         if not self._runs_now(job):
             return False
         self._end(self._jobs[job], how)
@@ -264,7 +254,6 @@ class CorePlayer:
         self._feed(Finished(job.name, how, by))
 
     def requeue(self, name: Domain, job: int) -> bool:  # noqa: ARG002
-        """Have a running job lose its nodes and be queued again, to begin anew."""
         if not self._runs_now(job):
             return False
         known = self._jobs[job]
@@ -277,7 +266,6 @@ class CorePlayer:
         return True
 
     def unlink(self, name: Domain, job: int) -> bool:  # noqa: ARG002
-        """Have a job that waits, and has mates, start with nobody any more."""
         known = self._core.jobs.get(self._jobs[job].name)
         if known is None or known.state not in WAITING or known.group is None:
             return False
@@ -285,7 +273,6 @@ class CorePlayer:
         return True
 
     def replace(self, name: Domain, job: int, new: int) -> bool:
-        """Have another job, which has no mate and has not started, take the place of one that has never run."""
         old, other = self._jobs[job], self._jobs[new]
         before, known = self._core.jobs.get(old.name), self._core.jobs.get(other.name)
         if (before is not None and before.runs) or (known is not None and known.state not in WAITING):
@@ -351,8 +338,6 @@ class CorePlayer:
         job = self._jobs[self._row[id]]
         self._runs.go_on(job.number - 1, job.run, allocation, self._now)
 
-    # What is told of all this
-
     def _note(self, record: Record) -> None:
         row, what = self._row[record.job], record.what
         self._releases += what is What.RELEASED
@@ -382,8 +367,6 @@ class CorePlayer:
         if self._story is not None:
             self._story(self._now, self._name, job, what, detail)
 
-    # Calls
-
     def _answer(self, answer: Answer) -> None:
         request = answer.request
         if type(request) is TellMember:
@@ -399,8 +382,6 @@ class CorePlayer:
         if self._story is not None:
             self._tell(call.job, type(call.request).__name__, told_of_call(call, reply))
         self._feed(Answered(call.job, call.request, reply, call.peer))
-
-    # Results
 
     def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
         jobs = in_columns(self._outcome(job.name) for job in self._jobs[: self._submitted])

@@ -15,7 +15,7 @@ from cosched_sim.federation.player import Phase
 
 
 class LiveLink:
-    """The news of all services of a replay."""
+    """The `News` of all services of a replay."""
 
     def __init__(self, players: Sequence[LivePlayer], time: SharedTime) -> None:
         self._players = players
@@ -24,23 +24,19 @@ class LiveLink:
 
     @property
     def has_news(self) -> bool:
-        """Whether there is any that domains have not heard."""
         return self._time.has_news
 
     def deliver(self, now: int) -> None:
-        """Have all domains hear it, and what comes up by that. In the last round all say what has changed by it."""
-        is_last = False
+        is_last = False  # in the last round all say what has changed by it
         while not is_last:
             is_last = not self._time.has_news
             for player in self._players:
                 self._changed |= dict.fromkeys(player.advance(now, (Phase.NEWS,)))
 
     def take_changed(self) -> list[Domain]:
-        """Return the domains in which news has changed the schedule since the last time."""
         changed = list(self._changed)
         self._changed.clear()
         return changed
 
     def take_called(self) -> list[Domain]:
-        """Return all domains: services call each other."""
-        return [player.name for player in self._players]
+        return [player.name for player in self._players]  # services call each other

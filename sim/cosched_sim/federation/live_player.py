@@ -109,8 +109,6 @@ class LivePlayer:
         runs = bool(self._to_come.HasField("next_completion"))
         return self.has_submissions or runs or self.script.next() < NEVER
 
-    # What a script does
-
     def change(self, now: int, job: int, change: wire.JobChange, by: int = -1) -> bool:
         """Change a job that is known by its row, as is the one by which it is replaced; whether that could be done."""
         request = wire.ChangeJobRequest(instant=now, number=job + 1, change=change, by=by + 1)
@@ -122,8 +120,6 @@ class LivePlayer:
         request = wire.ChangeDomainRequest(instant=now, change=change, **of)
         with self._answered():
             self._service.ChangeDomain(request, timeout=PATIENCE)
-
-    # Results
 
     def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
         jobs: list[JobOutcome] = []

@@ -31,8 +31,6 @@ class LiveStage:
             Action.MEND: self._mend,
         }
 
-    # To a job
-
     def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:
         for_good = by is EndedBy.OWNER_FOR_GOOD
         return self._change(name, job, wire.JOB_CHANGE_CANCELLED_FOR_GOOD if for_good else wire.JOB_CHANGE_CANCELLED)
@@ -52,8 +50,6 @@ class LiveStage:
 
     def _change(self, name: Domain, job: int, change: wire.JobChange, by: int = -1) -> bool:
         return self._players[name].change(self._time.now(), job, change, by)
-
-    # To a domain
 
     def change_domain(self, event: ScriptedEvent) -> None:
         self._whole[event.action](event)

@@ -62,9 +62,6 @@ def differences(expected: Results, found: Results) -> list[str]:
     return [line for job in jobs for line in _of_job(job, expected.get(job, NO_ROW), found.get(job, NO_ROW))]
 
 
-# cosched
-
-
 def _run(workload: Workload, stage: Path | None, say: Say) -> bool:
     from cosched_sim.replaying import run
 
@@ -86,9 +83,6 @@ def _copy_suite(stage: Path) -> None:
             shutil.copytree(SUITE / name, stage / name)
         else:
             shutil.copyfile(SUITE / name, stage / name)
-
-
-# Other simulators
 
 
 def _file(folder: Path, workload: Workload) -> Path:
@@ -131,9 +125,6 @@ def _say_missing(missing: Sequence[Workload], say: Say) -> None:
         names = [workload.name for workload in missing if workload.paired is paired]
         if names:
             say(f"missing, of {kind}: {', '.join(names)}")
-
-
-# Schedules
 
 
 def _of_job(job: JobKey, expected: Row, found: Row) -> list[str]:
