@@ -12,21 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from cosched.core.protocol import Named
+from cosched_adapters import batch_system
 from cosched_adapters.batch_job import Phase
-from cosched_adapters.batch_system import (
-    BatchSystemFactory,
-    Divided,
-    Foreseen,
-    Freed,
-    JobOutlook,
-    Known,
-    LoneJob,
-    MeetingSystem,
-    NodeState,
-    Refused,
-    SlotOnRecord,
-    WantedStart,
-)
 from cosched_adapters.findings import Finding
 from cosched_adapters.manager import ManagerError, SlotsOnRecord
 from cosched_adapters.own.gates import LEAD
@@ -60,7 +47,7 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may hav
 _LOG = logging.getLogger(__name__)
 
 
-class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
+class SlurmManager(WatchedQueue[BatchJob], batch_system.MeetingSystem):
     """See `adapters.batch_system`.
 
     Reports say that a job is known (Appeared) and that it is offered (Offered). `start`, `give_back` or `release`
@@ -103,7 +90,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         await self._slurm.config()  # a backup controller answers this only once it has taken over
         return f"slurmctld runs on {host}"
 
-    async def open(self) -> dict[str, Known]:
+    async def open(self) -> dict[str, batch_system.Known]:
         """See the protocol; serves the hooks."""
         if self._gates is not None:
             await self._gates.open()
@@ -159,7 +146,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         self._register.tell_arrays()
         self._claim_pauses()
         for report in self._take_told():
-            if isinstance(report, Refused | Divided):
+            if isinstance(report, batch_system.Refused | batch_system.Divided):
                 self._reports.put_nowait(report)
         return rows
 
@@ -170,7 +157,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             if job.restarts and job.eligible <= latest:
                 job.kept_back = job.eligible
 
-    def outlooks(self) -> dict[str, JobOutlook]:
+    def outlooks(self) -> dict[str, batch_system.JobOutlook]:
         """See the protocol: what `squeue --start` shows, and why a job gets no slot."""
         found = self._register.outlooks()
         for job_id in found.keys() & self._slots.unplanned.keys():
@@ -179,15 +166,15 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
             found[job_id] = replace(told, reason="; ".join(filter(None, (told.reason, why))))
         return found
 
-    async def node_states(self) -> dict[str, NodeState]:
+    async def node_states(self) -> dict[str, batch_system.NodeState]:
         return await self._slurm.node_states()
 
-    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> batch_system.Foreseen:
         """See the protocol: Slurm's own `--test-only` does not know of the jobs that wait (see Plan)."""
         plan, partition = await asyncio.gather(self._slurm.plan(int(time.time())), self._slurm.default_partition())
         return plan.foresee(nodes, seconds, names, partition)
 
-    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[batch_system.LoneJob], bool]) -> bool:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
         if not self._register.names_no_mate(job_id):
             return False
@@ -249,7 +236,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
         """See the protocol; continues if the caller is cancelled."""
         await asyncio.shield(self._tasks.begin(self._sequences.end_run(self._of(job_id))))
 
-    async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
+    async def take_up_slots(self, slots: Mapping[str, batch_system.SlotOnRecord]) -> None:
         if self.settings.gates is not None:
             return  # its users cannot reserve nodes
         await until_it_answers(lambda: self._slots.take_up(slots, self._register.jobs))
@@ -258,7 +245,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
 
     async def start_wanted(
         self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
-    ) -> WantedStart:
+    ) -> batch_system.WantedStart:
         starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
         return await self._tasks.finish(starting)
 
@@ -334,7 +321,7 @@ class SlurmManager(WatchedQueue[BatchJob], MeetingSystem):
     def _tell_freed(self) -> None:
         """Note that a job has ended, with or without a mate, or we have looked at the queue."""
         if self._slots:
-            self._reports.put_nowait(Freed())
+            self._reports.put_nowait(batch_system.Freed())
 
     # Looks at the queue
 
@@ -386,4 +373,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> Slurm
 
 
 # The entry point `slurm` of the group `cosched.adapters`.
-create = BatchSystemFactory(_make, submit, can_meet=True, can_group=True, names_nodes=True)
+create = batch_system.BatchSystemFactory(_make, submit, can_meet=True, can_group=True, names_nodes=True)

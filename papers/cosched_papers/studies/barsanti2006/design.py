@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.words.quantities import count as counted
+from cosched_papers.studies.barsanti2006 import tables
 from cosched_papers.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
 from cosched_papers.studies.barsanti2006.comparisons import of, statements
 from cosched_papers.studies.barsanti2006.figures import paper_figures
@@ -22,14 +23,6 @@ from cosched_papers.studies.barsanti2006.setup import (
     W1,
     W2,
     experiments,
-)
-from cosched_papers.studies.barsanti2006.tables import (
-    SHOWN,
-    means_tables,
-    of_four_seeds,
-    of_logs,
-    of_real_logs,
-    what_decides,
 )
 from cosched_papers.studies.tang2011.logs import from_zero, read_log, rows_of, write_log
 from cosched_sim.reports.page import Section
@@ -96,7 +89,7 @@ def verdict(found: Found) -> list[str]:
             f"**{where}: every job at N_min** has a mean response of {one[1]} h (long jobs {least[1]}) and a slowdown "
             f"of {slow[1]}; SCOJO-P has {one[0]} h ({least[0]}) and {slow[0]}."
         )
-    for log, each in zip(found.said["windows"], of_real_logs(found), strict=True):
+    for log, each in zip(found.said["windows"], tables.of_real_logs(found), strict=True):
         base = (each.name, each.points[0], TRADITIONAL)
         shorter = [(place[2], less(found, (place, RESPONSE), (base, RESPONSE))) for place in each.places]
         listed = ", ".join(f"{name} {value} %" for name, value in shorter if name != TRADITIONAL)
@@ -106,21 +99,21 @@ def verdict(found: Found) -> list[str]:
 
 def sections(found: Found) -> Iterator[Section]:
     """Yield the figures, what decides, means, logs and comparisons."""
-    four, decides = of_four_seeds(found), what_decides(found)
+    four, decides = tables.of_four_seeds(found), tables.what_decides(found)
     yield Section(four.title, WORDS["four"], tables=[four])
     yield Section("Figures 4 to 14", WORDS["figures"], paper_figures(found))
     title = "What does not come out, and why" if found.conclusive else decides.title
     yield Section(title, WORDS["why"] * found.conclusive, tables=[decides])
-    logs = of_real_logs(found)
-    yield Section("Means", WORDS["means"], tables=list(means_tables(found, [
+    logs = tables.of_real_logs(found)
+    yield Section("Means", WORDS["means"], tables=list(tables.means_tables(found, [
         each for each in found.experiments if each not in logs
     ])))  # fmt: skip
-    yield Section("Real logs", WORDS["logs"] if logs else WORDS["no_logs"], tables=list(of_logs(found)))
+    yield Section("Real logs", WORDS["logs"] if logs else WORDS["no_logs"], tables=list(tables.of_logs(found)))
     yield comparisons_section(found, "Workload", "Scheduler", "Beside")
 
 
 WORK = Design(
-    words=WORDS, experiments=experiments, measure=measures, measures=SHOWN, compared=compared, values=values,
+    words=WORDS, experiments=experiments, measure=measures, measures=tables.SHOWN, compared=compared, values=values,
     verdict=verdict, sections=sections, paper=lambda found: Beside.of("5", statements(), claims(), found),
     places="Schedulers", replicated=replications, describe=describe,
 ).work  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from cosched_papers.studies.barsanti2006 import setup
 from cosched_papers.studies.barsanti2006.comparisons import place
 from cosched_papers.studies.barsanti2006.measuring import (
     BIN_NAMES,
@@ -17,26 +18,16 @@ from cosched_papers.studies.barsanti2006.measuring import (
     bin_of,
     of_class,
 )
-from cosched_papers.studies.barsanti2006.setup import (
-    CIRNE_BERMAN,
-    DOWNEY,
-    NO_PREDICTION,
-    OF_CURVE,
-    SCOJO_P,
-    TRADITIONAL,
-    W1,
-    W2,
-)
 from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
 from cosched_sim.studies.design import Found
 
 LOOKS: Mapping[str, Look] = {
-    TRADITIONAL: Look(GREY, "xxxx"),
-    CIRNE_BERMAN: Look(VERMILION, "...."),
-    NO_PREDICTION: Look(SKY, "////"),
-    SCOJO_P: Look(BLUE),
+    setup.TRADITIONAL: Look(GREY, "xxxx"),
+    setup.CIRNE_BERMAN: Look(VERMILION, "...."),
+    setup.NO_PREDICTION: Look(SKY, "////"),
+    setup.SCOJO_P: Look(BLUE),
 }
 TESTED = tuple(LOOKS)
 bars = partial(Panel, looks=LOOKS)
@@ -47,11 +38,11 @@ INTERVALS = "Means over replications with 95 % intervals."
 
 def paper_figures(found: Found) -> list[Figure]:
     """Return figures 4 to 14."""
-    drawn = [(4 + number, W1, measure, TESTED) for number, measure in enumerate(UNITS)]
-    drawn += [(9 + number, W2, measure, TESTED) for number, measure in enumerate(UNITS)]
-    drawn += [(13, DOWNEY, RESPONSE, OF_CURVE), (14, DOWNEY, SLOWDOWN, OF_CURVE)]
+    drawn = [(4 + number, setup.W1, measure, TESTED) for number, measure in enumerate(UNITS)]
+    drawn += [(9 + number, setup.W2, measure, TESTED) for number, measure in enumerate(UNITS)]
+    drawn += [(13, setup.DOWNEY, RESPONSE, setup.OF_CURVE), (14, setup.DOWNEY, SLOWDOWN, setup.OF_CURVE)]
     figures = [_of_measure(found, *each) for each in drawn]
-    figures += [_histograms(found), _adaptations(found, 8, W1), _adaptations(found, 12, W2)]
+    figures += [_histograms(found), _adaptations(found, 8, setup.W1), _adaptations(found, 12, setup.W2)]
     return sorted(figures, key=lambda figure: figure.name)
 
 
@@ -71,10 +62,10 @@ def _of_measure(found: Found, number: int, where: str, measure: str, schedulers:
 def _histograms(found: Found) -> Figure:
     panels = []
     for name in CLASSES:
-        series = _series(found, W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES])
+        series = _series(found, setup.W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES])
         panels.append(bars(f"{name} jobs", "share of the jobs (%)", "response up to", BIN_NAMES, series))
     caption = f"Each bin has the responses above the one before it. {INTERVALS} The bins are ours."
-    return grouped_bars("figure-07", f"Fig. 7: response times, {_named(W1)}", caption, panels)
+    return grouped_bars("figure-07", f"Fig. 7: response times, {_named(setup.W1)}", caption, panels)
 
 
 def _adaptations(found: Found, number: int, where: str) -> Figure:
@@ -87,4 +78,4 @@ def _adaptations(found: Found, number: int, where: str) -> Figure:
 
 
 def _named(where: str) -> str:
-    return f"{W1}, Downey's curve" if where == DOWNEY else where
+    return f"{setup.W1}, Downey's curve" if where == setup.DOWNEY else where

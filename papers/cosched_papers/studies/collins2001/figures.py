@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 
+from cosched_papers.studies.collins2001 import setup
 from cosched_papers.studies.collins2001.comparisons import mean_sum, on_arrival, saving
 from cosched_papers.studies.collins2001.measuring import (
     NEXT,
@@ -16,24 +17,6 @@ from cosched_papers.studies.collins2001.measuring import (
     SJS_CPU,
     SUM,
     of_priority,
-)
-from cosched_papers.studies.collins2001.setup import (
-    DISTRIBUTIONS,
-    LOADS,
-    NONE,
-    OF_PJS,
-    OF_SJS,
-    PJS,
-    PJS_SIZES,
-    RATES,
-    SHARES,
-    SIZES,
-    SJS,
-    TOTALS,
-    at,
-    count_of,
-    machines_of,
-    share_of,
 )
 from cosched_papers.studies.collins2001.site import TABLES
 from cosched_sim.reports.figures.bars import Panel, grouped_bars
@@ -46,16 +29,16 @@ COLOURS = (GREY, ORANGE, SKY, BLUE, VERMILION, "#222222")
 HATCHES = ("", "////", "", "....", "xxxx", "")
 SEVERAL = [Look(*each) for each in zip(COLOURS, HATCHES, strict=True)]
 LOOKS: Mapping[str, Look] = {
-    **dict(zip(map(machines_of, SIZES), SEVERAL, strict=True)),
+    **dict(zip(map(setup.machines_of, setup.SIZES), SEVERAL, strict=True)),
     **dict(zip(PER_CENT, SEVERAL, strict=False)),
     **dict(zip(PRIORITIES, (Look(VERMILION, "...."), Look(SKY, "////"), Look(BLUE)), strict=True)),
-    SJS: Look(GREY, "xxxx"),
-    PJS: Look(BLUE),
+    setup.SJS: Look(GREY, "xxxx"),
+    setup.PJS: Look(BLUE),
     NEXT: Look(SKY, "////"),
 }
 bars = partial(Panel, looks=LOOKS)
 INTERVALS = "Means over replications with 95 % intervals."
-COUNTS, AT_RATES = list(map(str, LOADS)), list(map(str, RATES))
+COUNTS, AT_RATES = list(map(str, setup.LOADS)), list(map(str, setup.RATES))
 
 
 def paper_figures(found: Found) -> list[Figure]:
@@ -64,29 +47,33 @@ def paper_figures(found: Found) -> list[Figure]:
 
 
 def _three(found: Found) -> Figure:
-    panel = bars("a call of SJS", "CPU ms", "jobs", list(map(str, SIZES)), {
-        name: [found.mean((OF_SJS, float(jobs), name), SJS_CPU) for jobs in SIZES] for name in map(machines_of, SIZES)
+    panel = bars("a call of SJS", "CPU ms", "jobs", list(map(str, setup.SIZES)), {
+        name: [found.mean((setup.OF_SJS, float(jobs), name), SJS_CPU) for jobs in setup.SIZES]
+        for name in map(setup.machines_of, setup.SIZES)
     })  # fmt: skip
     return grouped_bars("figure-3", "Fig. 3: scheduling delay of SJS", INTERVALS, [panel])
 
 
 def _four(found: Found) -> Figure:
     """Return the mean over numbers of jobs, in each replication."""
-    values, shares = [], list(map(share_of, SHARES))
+    values, shares = [], list(map(setup.share_of, setup.SHARES))
     for share in shares:
-        means = [found.mean((OF_PJS, float(jobs), share), PJS_CPU) for jobs in PJS_SIZES]
+        means = [found.mean((setup.OF_PJS, float(jobs), share), PJS_CPU) for jobs in setup.PJS_SIZES]
         values.append(Estimate(sum(of.mean for of in means if of) / len(means)) if all(means) else None)
-    panel = bars("a call of PJS", "CPU ms", "jobs with a parallel version", shares, {PJS: values})
+    panel = bars("a call of PJS", "CPU ms", "jobs with a parallel version", shares, {setup.PJS: values})
     caption = "Means over 5 to 1,000 jobs. With 0 % PJS is SJS."
     return grouped_bars("figure-4", "Fig. 4: scheduling delay of PJS", caption, [panel])
 
 
 def _five(found: Found) -> Figure:
-    panels, few = [], [jobs for jobs in LOADS if jobs <= 50]
+    panels, few = [], [jobs for jobs in setup.LOADS if jobs <= 50]
     for table in TABLES:
-        savings = {of: [saving(found, table, jobs, of) for jobs in LOADS] for of in (PJS, NEXT)}
+        savings = {of: [saving(found, table, jobs, of) for jobs in setup.LOADS] for of in (setup.PJS, NEXT)}
         panels.append(bars(f"(a) savings, {table} times", "less job time than SJS (%)", "jobs", COUNTS, savings))
-        sums = {of: [found.mean(at(2, table, NONE, jobs, of), SUM) for jobs in few] for of in (SJS, PJS)}
+        sums = {
+            of: [found.mean(setup.at(2, table, setup.NONE, jobs, of), SUM) for jobs in few]
+            for of in (setup.SJS, setup.PJS)
+        }
         panels.append(bars(f"(b) sums, {table} times", "sum of job times (s)", "jobs", list(map(str, few)), sums))
     caption = f"{NEXT}: with on_failure=next, which is ours. {INTERVALS}"
     return grouped_bars("figure-5", "Fig. 5: PJS beside SJS", caption, panels)
@@ -95,12 +82,14 @@ def _five(found: Found) -> Figure:
 def _six(found: Found) -> Iterator[Figure]:
     for table in TABLES:
         panels = []
-        for priorities, priority in product(DISTRIBUTIONS, PRIORITIES):
+        for priorities, priority in product(setup.DISTRIBUTIONS, PRIORITIES):
             measure = of_priority(priority, SUM)
             sums = {
-                of: [found.mean(at(3, table, priorities, total, of), measure) for total in TOTALS] for of in (SJS, PJS)
+                of: [found.mean(setup.at(3, table, priorities, total, of), measure) for total in setup.TOTALS]
+                for of in (setup.SJS, setup.PJS)
             }
-            jobs, groups = f"jobs of {priority} priority", [str(count_of(of, priorities, priority)) for of in TOTALS]
+            jobs = f"jobs of {priority} priority"
+            groups = [str(setup.count_of(of, priorities, priority)) for of in setup.TOTALS]
             panels.append(bars(f"{priorities}, {priority}", "sum of job times (s)", jobs, groups, sums))
         yield grouped_bars(f"figure-6-{table}", f"Fig. 6: priorities, {table} times", INTERVALS, panels)
 
@@ -108,11 +97,11 @@ def _six(found: Found) -> Iterator[Figure]:
 def _seven(found: Found) -> Figure:
     panels = [
         bars(f"{table} times", "mean sum of job times (s)", "priorities", list(PER_CENT), {
-            of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in (SJS, PJS)
+            of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in (setup.SJS, setup.PJS)
         })
         for table in TABLES
     ]  # fmt: skip
-    caption = f"Means over {TOTALS[0]} to {TOTALS[-1]} jobs. {INTERVALS}"
+    caption = f"Means over {setup.TOTALS[0]} to {setup.TOTALS[-1]} jobs. {INTERVALS}"
     return grouped_bars("figure-7", "Fig. 7: all jobs, by priorities", caption, panels)
 
 
@@ -120,10 +109,10 @@ def _eight(found: Found) -> Iterator[Figure]:
     for table in TABLES:
         panels = [
             bars(priorities, "mean job time (s)", "jobs a quantum", AT_RATES, {
-                priority: [on_arrival(found, table, priorities, rate, priority) for rate in RATES]
+                priority: [on_arrival(found, table, priorities, rate, priority) for rate in setup.RATES]
                 for priority in PRIORITIES
             })
-            for priorities in DISTRIBUTIONS
+            for priorities in setup.DISTRIBUTIONS
         ]  # fmt: skip
         yield grouped_bars(f"figure-8-{table}", f"Fig. 8: with preemption, {table} times", INTERVALS, panels)
 
@@ -131,8 +120,10 @@ def _eight(found: Found) -> Iterator[Figure]:
 def _nine(found: Found) -> Figure:
     panels = []
     for table in TABLES:
-        times = {of: [on_arrival(found, table, of, rate) for rate in RATES] for of in PER_CENT}
-        shares = {of: [found.mean(at(4, table, of, rate, PJS), SHARE) for rate in RATES] for of in PER_CENT}
+        times = {of: [on_arrival(found, table, of, rate) for rate in setup.RATES] for of in PER_CENT}
+        shares = {
+            of: [found.mean(setup.at(4, table, of, rate, setup.PJS), SHARE) for rate in setup.RATES] for of in PER_CENT
+        }
         panels.append(bars(f"(a) {table} times", "mean job time (s)", "jobs a quantum", AT_RATES, times))
         panels.append(bars(f"(b) {table} times", "jobs on clusters (%)", "jobs a quantum", AT_RATES, shares))
     return grouped_bars("figure-9", "Fig. 9: all jobs, and parallelism", INTERVALS, panels)

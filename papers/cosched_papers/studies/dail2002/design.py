@@ -7,20 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched_papers.studies.dail2002 import measuring
 from cosched_papers.studies.dail2002.claims import claims
 from cosched_papers.studies.dail2002.comparisons import mean_degradation, statements
 from cosched_papers.studies.dail2002.figures import paper_figures
-from cosched_papers.studies.dail2002.measuring import (
-    ACROSS,
-    DEGRADATION,
-    DYNAMIC,
-    MACHINES,
-    STATIC,
-    STRATEGIES,
-    TIME,
-    USER,
-    measures,
-)
 from cosched_papers.studies.dail2002.real.running import MOMENTS, QUICK_MOMENTS, real_runs
 from cosched_papers.studies.dail2002.real.section import real_section
 from cosched_papers.studies.dail2002.setup import JACOBI_3, TESTED, experiments
@@ -32,7 +22,7 @@ from cosched_sim.studies.paper import Beside
 from cosched_sim.studies.study import Said, Told, seeds, words_of
 from cosched_sim.studies.tables import cell
 
-SHOWN = (TIME, DEGRADATION, MACHINES, ACROSS)
+SHOWN = (measuring.TIME, measuring.DEGRADATION, measuring.MACHINES, measuring.ACROSS)
 WORDS = words_of(__file__)
 REAL = "real.json"
 
@@ -60,13 +50,13 @@ def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> 
 def compared(experiment: Experiment) -> Asked:
     """Compare the strategies of each of the paper's experiments."""
     for place in experiment.places if experiment.name in TESTED else ():
-        for rival in STRATEGIES[: STRATEGIES.index(place[2])]:
-            yield place, (*place[:2], rival), TIME
+        for rival in measuring.STRATEGIES[: measuring.STRATEGIES.index(place[2])]:
+            yield place, (*place[:2], rival), measuring.TIME
 
 
 def values(found: Found) -> Mapping[str, object]:
     """Return what the first sentences tell."""
-    means = {of: mean_degradation(found, JACOBI_3, of) for of in (USER, STATIC, DYNAMIC)}
+    means = {of: mean_degradation(found, JACOBI_3, of) for of in (measuring.USER, measuring.STATIC, measuring.DYNAMIC)}
     return {of: cell(mean) for of, mean in means.items()}
 
 
@@ -81,7 +71,7 @@ def sections(found: Found) -> Iterator[Section]:
 
 
 WORK = Design(
-    words=WORDS, experiments=experiments, measure=measures, measures=SHOWN, compared=compared, values=values,
+    words=WORDS, experiments=experiments, measure=measuring.measures, measures=SHOWN, compared=compared, values=values,
     sections=sections, paper=lambda found: Beside.of("IV", statements(), claims(), found), places="Strategies",
     replicated=replications, describe=describe,
 ).work  # fmt: skip
