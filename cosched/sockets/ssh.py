@@ -19,7 +19,7 @@ GREETING = 60.0  # seconds for logging in, and for starting the service there
 _OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=5", "ServerAliveCountMax=2", "ForwardX11=no")
 _THERE = 'PATH="$HOME/.local/bin:$PATH"'  # where pip install --user puts commands
 _SHOWN = 300  # characters of what ssh says
-_ENDING = 2.0  # seconds that ssh has for its end
+_ENDING = 5.0  # seconds that ssh has for its end
 
 
 def ssh_command(login: str, *command: str) -> list[str]:
