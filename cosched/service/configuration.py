@@ -11,7 +11,6 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.coscheduling.owners import Owners
-from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.schedulers.keys import refusals
 from cosched.schedulers.kind import MachineSettings
@@ -136,20 +135,11 @@ class Configuration(Settings):
         closed = frozenset(peer.name for peer in self.peers if peer.other_owners == "nobody")
         return Owners(mapped, closed, frozenset(powerful))
 
-    def adopting(self) -> list[Domain]:
-        """Return the peers whose jobs may adopt any job of their owners that names nobody."""
-        return [peer.name for peer in self.peers if peer.adopt]
-
     def job_environment(self) -> dict[str, str]:
         """Return the variables by which a job finds its mates: its domain, and at which ports it may listen."""
         socket, ports = self.domain.socket, self.domain.job_ports
         found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
         return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
-
-    def held_budgets(self) -> dict[str, int]:
-        """Return how many node-seconds the jobs of an account may hold a day, of those that have a budget."""
-        budgets = ((account.name, account.max_held_node_hours) for account in self.accounts)
-        return {name: int(hours * 3600) for name, hours in budgets if hours is not None}
 
     def coscheduling_settings(self) -> CoschedulingSettings:
         """Return [coscheduling] for the core; the defaults of a replay are the paper's rules."""

@@ -200,11 +200,12 @@ class Service:
         durability = self._open_durability(stack)
         kind, scheduler = kind_of(manager), self._ours.open(self._cluster)
         owners = configuration.owners(powerful_elsewhere(plaintext=configuration.domain.plaintext))
+        adopting = [peer.name for peer in configuration.peers if peer.adopt]
         self._machines = own_machines(self._catalogue, configuration, lambda: self.views.node_groups(self.queue))
         self._choosing = choosing_of(self._machines, kind.nodes, scheduler, lambda job: self.domain.jobs.get(job))
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), scheduler, self.store, self.clock, self.metrics,
-            owners=owners, adopting=configuration.adopting(), accounts=Accounts.of(configuration), paced=self._paced,
+            owners=owners, adopting=adopting, accounts=Accounts.of(configuration), paced=self._paced,
             of_traces=replay is not None, kind=self._ours, places=self._choosing.places if self._choosing else None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None

@@ -120,7 +120,7 @@ max_held_node_hours = 1.5
 
 def test_accounts(read, refusal):
     found = read(PLAIN + ACCOUNT + '[[account]]\nname = "other"\nusers = ["eve"]\n')
-    assert found.held_budgets() == {"climate": 5400}
+    assert Accounts.of(found).budgets == {"climate": 5400}
     assert [account.users for account in found.accounts] == [("ann", "bob"), ("eve",)]
     twice = ACCOUNT.replace("climate", "physics").replace('"bob"', '"eve"')
     assert refusal(PLAIN + ACCOUNT + twice) == "account.physics.users: ann is in account climate already"

@@ -75,7 +75,7 @@ def test_who_the_users_of_peers_are(read: Read) -> None:
     asked = [(peer, name) for peer in ("eureka", "mira") for name in ("ann", "bob", "root", "slurm")]
     here = [owners.here(peer, name) for peer, name in asked]
     assert here == ["ann2", NOBODY, "root", NOBODY, "ann", "bob", NOBODY, NOBODY]
-    assert found.adopting() == ["eureka"]
+    assert [peer.name for peer in found.peers if peer.adopt] == ["eureka"]
 
 
 def test_paths_are_relative_to_the_files_folder(read: Read, tmp_path: Path) -> None:

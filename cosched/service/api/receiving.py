@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
@@ -90,24 +90,16 @@ class Reception:
 
     @asynccontextmanager
     async def _place(self, method: _Method, context: Context) -> AsyncIterator[None]:
-        try:
-            caller = method.identify(context)
-            if caller.plaintext and method.of_peers and method.limits is CALLS:
-                caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
-            leave = self._quotas.enter(method.limits, caller)
-        except Refusal as refusal:
-            await self._refuse(method, context, refusal)
-        try:
-            await self._keep(method, context, caller)
+        with ExitStack() as when_over:
+            try:
+                caller = method.identify(context)
+                if caller.plaintext and method.of_peers and method.limits is CALLS:
+                    caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
+                when_over.callback(self._quotas.enter(method.limits, caller))
+                await method.keep(context, caller)
+            except Refusal as refusal:
+                await self._refuse(method, context, refusal)
             yield
-        finally:
-            leave()
-
-    async def _keep(self, method: _Method, context: Context, caller: Caller) -> None:
-        try:
-            await method.keep(context, caller)
-        except Refusal as refusal:
-            await self._refuse(method, context, refusal)
 
     async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
         self._metrics.request(method.name, refusal.code.name, 0.0)

@@ -66,7 +66,8 @@ class Accounts:
     def of(cls, configuration: Configuration) -> Self:
         """Return those of a configuration."""
         of_owner = {user: account.name for account in configuration.accounts for user in account.users}
-        return cls(of_owner, configuration.held_budgets())
+        budgets = ((account.name, account.max_held_node_hours) for account in configuration.accounts)
+        return cls(of_owner, {name: int(hours * HOUR) for name, hours in budgets if hours is not None})
 
 
 NO_ACCOUNTS = Accounts()

@@ -210,9 +210,7 @@ class Turns:
 class HasTurns(Protocol):
     """A part of a domain for which something happens."""
 
-    @property
-    def turns(self) -> Turns:
-        """The domain's."""
+    turns: Turns  # the domain's
 
 
 _Part = TypeVar("_Part", bound=HasTurns)

@@ -113,9 +113,7 @@ def _explained(end: Ended) -> str:
         return end.reason
     if end.how is End.SIGNALLED:
         return f"ended by signal {end.signal}"
-    if end.how is End.EXITED and end.exit_code:
-        return f"exit code {end.exit_code}"
-    return ""
+    return f"exit code {end.exit_code}" if end.how is End.EXITED and end.exit_code else ""
 
 
 async def forget(manager: ResourceManager, job: JobId) -> None:

@@ -95,9 +95,7 @@ def own_machines(catalogue: Catalogue | None, configuration: Configuration, node
 def _write_links(told: machines_pb2.ListMachinesResponse, facts: Sequence[Facts]) -> None:
     tables = {kind: [source.links.get(kind, {}) for source in facts] for kind in LINK_KINDS}
     for link in dict.fromkeys(link for of_kind in tables.values() for table in of_kind for link in table):
-        values = {
-            kind: next((table[link] for table in of_kind if link in table), None) for kind, of_kind in tables.items()
-        }
+        values = {kind: next((table[link] for table in known if link in table), None) for kind, known in tables.items()}
         _write(told.links.add(start=link[0], to=link[1]), values)
 
 

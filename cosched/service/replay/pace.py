@@ -187,7 +187,7 @@ class Lockstep:
                 self._before_iterations, iterates = True, False
             self.domain.decisions.iterating = iterates and refusal is None
         self.domain.decisions.iterating = False
-        while iterates and self._outside.has_calls:
+        while iterates and self._outside.fresh:
             await self._outside.settled()
             if self._time.has_news:
                 break

@@ -71,7 +71,7 @@ class PacedOutside(ServiceOutside):
         self.changed: set[Domain] = set()  # whose schedules our calls have changed, or may have
         self._manager = manager
         self._time = time
-        self._fresh: list[Call] = []  # of the last turn
+        self.fresh: list[Call] = []  # of the last turn
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()  # by its number among that of all domains
         self._last_call: Call | None = None  # of the present turn, but for news
         self._before: dict[int, Call] = {}  # the call behind which news stands in its turn; by identities
@@ -89,7 +89,7 @@ class PacedOutside(ServiceOutside):
             self._note(partial(self._send, call))
 
     def _send(self, call: Call) -> None:
-        self._fresh.append(call)
+        self.fresh.append(call)
         self._last_call = None
 
     def order(self, order: Order) -> None:
@@ -111,18 +111,13 @@ class PacedOutside(ServiceOutside):
         """Return when a timer is due: as in a simulation."""
         return timer.at
 
-    @property
-    def has_calls(self) -> bool:
-        """Whether the last turn calls somebody."""
-        return bool(self._fresh)
-
     async def settled(self, *, of_news: bool = False) -> None:
         """Carry out the calls of the last turn, and all that follows from them."""
         if of_news:
             self.changed.clear()
         await self._carry_out()
         await self.tasks.settled()
-        while self._fresh:  # since orders were carried out
+        while self.fresh:  # since orders were carried out
             await self._carry_out()
             await self.tasks.settled()
         if of_news:
@@ -205,7 +200,7 @@ class PacedOutside(ServiceOutside):
         return heard
 
     async def _carry_out(self) -> None:
-        calls, self._fresh = self._fresh, []
+        calls, self.fresh = self.fresh, []
         for call in calls:
             await self._call(call)
             await self._carry_out()
