@@ -115,7 +115,11 @@ class Charges:
     def add(self, record: JobRecord, cost: Cost, now: int) -> None:
         """Note that the job has cost so much more."""
         hour, account, new = now // HOUR, self.account(record), self._new()
-        charge = Charge(record.id, hour, record.owner, account, self._pair(record))
+        pair = record.group_name
+        if pair is None and None not in record.mates.values():  # without a name: both ids, the same on both domains
+            ids = {self._domain: record.id, **record.mates}
+            pair = "+".join(sorted(f"{domain}:{job}" for domain, job in ids.items()))
+        charge = Charge(record.id, hour, record.owner, account, pair or "")
         new[charge] = new[charge].plus(cost) if charge in new else cost
         self._held[account, hour] += cost.held
 
@@ -142,10 +146,3 @@ class Charges:
         account = self.account(record)
         budget = self.accounts.budgets.get(account)
         return budget is None or self.used(account, now) < budget
-
-    def _pair(self, record: JobRecord) -> str:
-        """Return the name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
-        name = record.group_name
-        if name is not None or None in record.mates.values():
-            return name or ""
-        return "+".join(sorted(f"{domain}:{job}" for domain, job in {self._domain: record.id, **record.mates}.items()))

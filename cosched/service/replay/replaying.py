@@ -34,19 +34,13 @@ class Replay:
         self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
         self.timers = Timers(Clock()) if self.paced else Timers(self.clock, manager.time.speed)
         self._calls = CallNotes()
+        self.peers: Callable[..., PeerClients] = PeerClients  # makes the clients for other domains
+        self.outside: Callable[..., ServiceOutside] = ServiceOutside  # makes what carries out the domain's decisions
+        if isinstance(manager.time, SharedTime):
+            self.peers = partial(NotingClients, self._calls)
+            self.outside = partial(PacedOutside, manager, manager.time)
         self.lockstep: Lockstep | None = None
         self.pace: RealPace | None = None
-
-    @property
-    def peers(self) -> Callable[..., PeerClients]:
-        """Makes the clients for other domains, from the arguments of PeerClients."""
-        return partial(NotingClients, self._calls) if self.paced else PeerClients
-
-    @property
-    def outside(self) -> Callable[..., ServiceOutside]:
-        """Carries out what the domain decides; makes that from the arguments of ServiceOutside."""
-        manager, time = self._manager, self._manager.time
-        return partial(PacedOutside, manager, time) if isinstance(time, SharedTime) else ServiceOutside
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
