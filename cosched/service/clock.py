@@ -28,7 +28,7 @@ class Clock:
     ) -> None:
         self._wall = wall
         self._steady = steady
-        self._shift = shift
+        self.shift = shift  # wall time minus service time in seconds, as of the last `look`
         self._start = self._wall_ahead() - shift
 
     def now(self) -> int:
@@ -39,25 +39,20 @@ class Clock:
         """Return service time with its fraction."""
         return self._start + self._steady()
 
-    @property
-    def shift(self) -> int:
-        """Wall time minus service time in seconds, as of the last `look`."""
-        return self._shift
-
     def look(self) -> int:
         """Compare with the wall clock and adjust `shift`; return how many seconds it was set by since the last look."""
-        apart = self._wall_ahead() - self._start - self._shift
+        apart = self._wall_ahead() - self._start - self.shift
         step = round(apart) if abs(apart) >= 1 else 0
-        self._shift += step
+        self.shift += step
         return step
 
     def to_wall(self, instant: int) -> int:
         """Convert service time to wall time; 0 (no instant) and FOREVER stay."""
-        return instant if instant in (0, FOREVER) else max(1, instant + self._shift)
+        return instant if instant in (0, FOREVER) else max(1, instant + self.shift)
 
     def from_wall(self, instant: int) -> int:
         """Convert wall time to service time; 0 (no instant) and FOREVER stay."""
-        return instant if instant in (0, FOREVER) else max(1, instant - self._shift)
+        return instant if instant in (0, FOREVER) else max(1, instant - self.shift)
 
     def _wall_ahead(self) -> float:
         """Return how many seconds the wall clock is ahead of the steady one, from readings without a pause between."""

@@ -40,7 +40,7 @@ async def test_the_longest_names_groups_and_terms_leave_nothing_either(tmp_path:
     try:
         async with a_site(tmp_path / "a", case, MIDDLE) as site:
             for turn in range(2):
-                site.domain.turns._outside.call = lambda _: None  # nobody is there
+                site.domain.turns.outside.call = lambda _: None  # nobody is there
                 for number in range(turn * JOBS, (turn + 1) * JOBS):
                     site.node._submit(in_a_group(case, 1 + number))
                 assert len(site.domain.jobs) == JOBS

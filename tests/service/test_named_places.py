@@ -50,7 +50,7 @@ class Service:
         self.here, self.tasks = here, Tasks(pytest.fail)
         runner = Runner(self.domain, here.manager, Launches(self.domain, here.manager, self.tasks), self.tasks)
         self.runner, self.launches = runner, launches
-        self.domain.turns._outside.order = self.order
+        self.domain.turns.outside.order = self.order
 
     def order(self, order) -> None:
         if self.launches:

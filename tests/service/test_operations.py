@@ -73,7 +73,7 @@ class Site:
         self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
         requests, queue = Requests(self.domain), Queue(manager)
         self.operations = Operations(self.domain, requests, self.runner, queue, None, Coupled([]), 100, 10**9)
-        self.domain.turns._outside.order = self._order
+        self.domain.turns.outside.order = self._order
 
     async def restart(self) -> None:
         await self.running.close()

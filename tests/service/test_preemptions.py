@@ -111,8 +111,8 @@ class Site:
     async def begin(self) -> None:
         self.tasks = Tasks(pytest.fail)
         self.runner = Runner(self.domain, self.launcher, Launches(self.domain, self.launcher, self.tasks), self.tasks)
-        self.domain.turns._outside.order = lambda order: self.tasks.run(self.runner.order(order))
-        self.domain.turns._outside.happened = self._happened
+        self.domain.turns.outside.order = lambda order: self.tasks.run(self.runner.order(order))
+        self.domain.turns.outside.happened = self._happened
         running = [job for job, record in self.domain.jobs.items() if record.state is JobState.RUNNING]
         found: Mapping[str, Report | None] = dict(self.launcher.jobs)
         self.launcher.told.clear()  # those reports were made to a service that is no more
@@ -120,7 +120,7 @@ class Site:
         self.runner.start()
 
     def _happened(self, events) -> None:
-        Outside.happened(self.domain.turns._outside, events)
+        Outside.happened(self.domain.turns.outside, events)
         for job in {str(event.job) for event in events if event.what == "completed"}:
             self.tasks.run(self.runner.forget(job))
 
@@ -207,7 +207,7 @@ async def test_a_job_that_was_to_start_on_the_nodes_of_a_preempted_one_starts_af
     for job in (1, 2):
         site.node.submit(job, 2, 10**6, None)
     await until(lambda: site.launcher.runs == ["1", "2"])
-    site.domain.turns._outside.order = lambda _: None
+    site.domain.turns.outside.order = lambda _: None
     site.node.submit(3, 2, 10, None)
     assert site.domain.jobs["2"].preempted_at is not None
     assert site.domain.state("3") is JobState.RUNNING

@@ -37,7 +37,7 @@ def recover(domain: LiveDomain, outside: Outside, aside: Collection[JobId] = ())
     before = set(json.loads(store.meta(ASIDE) or "[]"))
     domain.aside = _aside(domain, active, before, aside)
     _recall_scheduler(domain, [record for record in active if str(record.id) not in domain.aside])
-    domain.turns.open(outside)
+    domain.turns.outside = outside
     _begin_life(domain)
     script_bytes = store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]

@@ -81,7 +81,7 @@ class Outside(Protocol):
 class Turns:
     """The turns of one domain. All methods are plain functions, to be called in one thread."""
 
-    _outside: Outside
+    outside: Outside  # turns may be taken once it is there
 
     def __init__(self, store: Store, journal: Journal, decisions: Decisions, metrics: Metrics) -> None:
         self._store = store
@@ -91,10 +91,6 @@ class Turns:
         self.problem = ""  # why the domain is stalled; empty if it is not
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
         self._under_way = False
-
-    def open(self, outside: Outside) -> None:
-        """Turns may be taken from now on, and `outside` does what they decide."""
-        self._outside = outside
 
     @contextmanager
     def take(self) -> Iterator[Changes]:
@@ -114,7 +110,7 @@ class Turns:
             self._journal.changes = Changes()
             raise
         except BaseException as error:
-            self._outside.broken(error)
+            self.outside.broken(error)
             raise
         finally:
             self._under_way = False
@@ -161,16 +157,16 @@ class Turns:
         except StoreError as error:
             self.problem = str(error)
             self._metrics.store_stalled.set(1)
-            self._outside.stalled(self.problem)
+            self.outside.stalled(self.problem)
             return False
         except BaseException as error:  # what was noted cannot be written, however often that is tried
-            self._outside.broken(error)
+            self.outside.broken(error)
             raise
         return True
 
     def _act(self) -> None:
         """Do outside what the turn has decided, now that it is on record."""
-        changes, outside, written = self._journal.changes, self._outside, self._store.commits
+        changes, outside, written = self._journal.changes, self.outside, self._store.commits
         self._journal.changes = Changes()
         for at, in_vain in changes.looks:
             outside.look_again(at, in_vain)
@@ -191,7 +187,7 @@ class Turns:
     async def durable(self) -> None:
         """Wait until no power failure could take back what is known here now."""
         reached = asyncio.get_running_loop().create_future()
-        self._outside.when_durable(self._store.commits, partial(_reach, reached))
+        self.outside.when_durable(self._store.commits, partial(_reach, reached))
         await reached
 
     def try_again(self) -> bool:
