@@ -60,7 +60,7 @@ from cosched.service.planning.quoting import Quotes
 from cosched.service.planning.told_users import ToldUsers
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
-from cosched.service.start_hook import StartHook
+from cosched.service.start_hook import run_hook
 from cosched.service.starting import Starting, StoppedError
 from cosched.service.store import Store
 from cosched.service.store.durability import Durability
@@ -277,7 +277,7 @@ class Service:
         every, section = self.timers.every, self.configuration
         Upkeep(self.store, self.clock, self.timers, self.metrics, section.domain.retention).start()
         if command := section.events.on_pair_start:
-            self._task(StartHook(self.domain, self.watchers, command, section.events.timeout).run())
+            self._task(run_hook(self.domain, self.watchers, command, section.events.timeout))
         every("tidy", TIDY, self.domain.tidy)
         every("estimates", ESTIMATE, lambda: self._task(self.explaining.keep_in_step()))
         if self._choosing is not None:

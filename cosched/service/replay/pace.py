@@ -27,27 +27,23 @@ MOST_ALONE = 1000  # instants in one call, so that it does not take long
 TRY_AGAIN = 1  # seconds until a job that could not be recorded is submitted again
 
 
-class RealPace:
-    """Submits the jobs of a trace at their instants, those of past instants at once."""
+def submit_in_time(domain: LiveDomain, timers: Timers, submissions: Submissions) -> None:
+    """Submit the jobs of a trace at their instants, those of past instants at once."""
 
-    def __init__(self, domain: LiveDomain, timers: Timers, submissions: Submissions) -> None:
-        self._domain = domain
-        self._timers = timers
-        self._submissions = submissions
-        self._await_next()
+    def await_next() -> None:
+        if (at := submissions.next) is not None:
+            timers.set("submission", at, submit)
 
-    def _await_next(self) -> None:
-        if (at := self._submissions.next) is not None:
-            self._timers.set("submission", at, self._submit)
-
-    def _submit(self) -> None:
+    def submit() -> None:
         try:
-            with self._domain.turns.take():
-                self._submissions.submit()
+            with domain.turns.take():
+                submissions.submit()
         except Refusal:  # the domain is stalled
-            self._timers.set("submission", self._domain.clock.now() + TRY_AGAIN, self._submit)
+            timers.set("submission", domain.clock.now() + TRY_AGAIN, submit)
         else:
-            self._await_next()
+            await_next()
+
+    await_next()
 
 
 @dataclass

@@ -10,7 +10,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import PeerClients
-from cosched.service.replay.pace import Lockstep, RealPace
+from cosched.service.replay.pace import Lockstep, submit_in_time
 from cosched.service.replay.paced_outside import CallNotes, NotingClients, PacedOutside
 from cosched.service.replay.scripted import ScriptedChanges
 from cosched.service.replay.scripted_domain import ScriptedDomain
@@ -40,7 +40,6 @@ class Replay:
             self.peers = partial(NotingClients, self._calls)
             self.outside = partial(PacedOutside, manager, manager.time)
         self.lockstep: Lockstep | None = None
-        self.pace: RealPace | None = None
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
@@ -55,7 +54,7 @@ class Replay:
             whole = ScriptedDomain(domain, submissions, self._calls, outside.settled, jobs.fail, self._peers)
             self.lockstep = Lockstep(domain, manager, time, outside, self._calls, submissions, jobs, whole)
         else:
-            self.pace = RealPace(domain, self.timers, submissions)
+            submit_in_time(domain, self.timers, submissions)
 
 
 def replay_of(manager: object, peers: Collection[Domain]) -> Replay | None:
