@@ -75,9 +75,7 @@ class LiveDomain:
         kind: SchedulerKind | None = None,
         places: Places | None = None,
     ) -> None:
-        """`owners`, `adopting`: see Names; `paced`: see Decisions; `kind`: that of the scheduler, else the default one.
-        `places`: see PolicyDomain.
-
+        """`owners`, `adopting`: see Names; `paced`: see Decisions; `places`: see PolicyDomain; `kind`: the scheduler's.
         `of_traces`: the jitter of holds is drawn as in a simulation, by the trace's ids, which are the jobs' names.
         """
         self.name = name

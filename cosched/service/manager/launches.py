@@ -204,8 +204,7 @@ class Launches(Work[LauncherOrder, Report]):
         while True:
             await (asyncio.sleep(TRY_AGAIN) if self.resizes is None else self.resizes.freed(TRY_AGAIN))
             with suppress(NoRoomError, NodesBusyError):
-                await self._try(record)
-                return
+                return await self._try(record)
 
     async def _try(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start. NoRoomError; NodesBusyError if nodes can be resized."""
@@ -218,10 +217,8 @@ class Launches(Work[LauncherOrder, Report]):
         self._starting.add(job)
         try:
             await self._launch_when_free(record)
-        except NoRoomError:
-            raise
         except ManagerError as error:
-            if self.resizes is not None and isinstance(error, NodesBusyError):
+            if isinstance(error, NoRoomError) or (self.resizes is not None and isinstance(error, NodesBusyError)):
                 raise
             _LOG.warning("job %s cannot be started: %s", job, error)
             self._domain.metrics.launch_failures.inc()

@@ -25,9 +25,7 @@ from cosched_adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeSt
 from cosched_adapters.launcher import Launcher
 from cosched_adapters.manager import ManagerError
 
-SUBMITTED_ELSEWHERE = (
-    "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
-)
+ELSEWHERE = "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
 FRESH = 2.0  # seconds after which a look at the queue is too old to be shown
 AGED = 30.0  # the same, for estimates
 PEERS_PATIENCE = 2.0  # seconds for the manager to find a job that a peer asks for: peers wait 5 s by default
@@ -130,7 +128,7 @@ class BatchQueue(Queue):
             return await self._system.foresee(nodes, seconds, names)
 
     def check_open(self) -> None:
-        raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SUBMIT_ELSEWHERE", SUBMITTED_ELSEWHERE)
+        raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SUBMIT_ELSEWHERE", ELSEWHERE)
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:  # noqa: ARG002
         return True

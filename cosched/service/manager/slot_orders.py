@@ -43,13 +43,12 @@ class SlotOrders:
         while not self._taken_up.is_set():
             try:
                 await self._system.take_up_slots(self._slots.on_record())
+                self._taken_up.set()
             except ManagerError as error:
                 if not told:  # log it once
                     _LOG.warning("slots are not taken up yet: %s", error)
                 told = True
                 await asyncio.sleep(PACE)
-            else:
-                self._taken_up.set()
 
     async def carry_out(self, order: Quote | Book | Unbook | Claim | EndTurn) -> None:
         """Carry out an order, and tell the domain what has come of it."""
