@@ -26,8 +26,7 @@ class Clock:
     def __init__(
         self, shift: int = 0, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = boottime
     ) -> None:
-        self._wall = wall
-        self._steady = steady
+        self._wall, self._steady = wall, steady
         self.shift = shift  # wall time minus service time in seconds, as of the last `look`
         self._start = self._wall_ahead() - shift
 

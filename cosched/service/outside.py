@@ -48,16 +48,11 @@ class ServiceOutside:
         fail: Callable[[BaseException], None],
     ) -> None:
         """Without `durability` nothing waits for the disk: after a power failure a replay in lock-step is run again."""
-        self._domain = domain
-        self._peers = peers
-        self._agreed = agreed
+        self._domain, self._peers, self._agreed = domain, peers, agreed
         self.instants = Instants(domain, agreed)
-        self._runner = runner
-        self._timers = timers
+        self._runner, self._timers = runner, timers
         domain.policy.timers.moment = self._moment
-        self._watchers = watchers
-        self._durability = durability
-        self._fail = fail
+        self._watchers, self._durability, self._fail = watchers, durability, fail
         self._clock = domain.clock
         self._metrics = domain.metrics
         self._loop = asyncio.get_running_loop()

@@ -86,8 +86,7 @@ class Service:
 
     def __init__(self, configuration: Configuration, aside: Collection[JobId] = ()) -> None:
         """`aside`: see `recover`."""
-        self.configuration = configuration
-        self._aside = aside
+        self.configuration, self._aside = configuration, aside
         self.name = configuration.domain.name
         self.metrics = Metrics(__version__)
         self._stop = asyncio.Event()

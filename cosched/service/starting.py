@@ -27,8 +27,7 @@ class Starting:
     """The start of one domain; `text` is for those who call it before it serves."""
 
     def __init__(self, domain: Domain, stop: asyncio.Event) -> None:
-        self._domain = domain
-        self._stop = stop
+        self._domain, self._stop = domain, stop
         self.text = f"{domain} is starting"
         self.moved = ""  # to where the manager has moved, meanwhile
         self._stood_by = ""

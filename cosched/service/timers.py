@@ -40,8 +40,7 @@ class Timers:
     """
 
     def __init__(self, clock: Clock, speed: float = 1.0) -> None:
-        self._clock = clock
-        self._speed = speed
+        self._clock, self._speed = clock, speed
         self._timers: dict[str, _Timer] = {}
         self._watch: asyncio.TimerHandle | None = None
         self._wall_ahead = 0.0

@@ -22,11 +22,8 @@ class Upkeep:
 
     def __init__(self, store: Store, clock: Clock, timers: Timers, metrics: Metrics, retention: int) -> None:
         """`retention`: seconds that ended jobs are kept."""
-        self._store = store
-        self._clock = clock
-        self._timers = timers
-        self._metrics = metrics
-        self._retention = retention
+        self._store, self._clock, self._timers = store, clock, timers
+        self._metrics, self._retention = metrics, retention
 
     def start(self) -> None:
         """Start the periodic work."""

@@ -260,9 +260,7 @@ class _Story:
     """Recorded events, read for one watcher; `after` is the number of the last one that was looked at."""
 
     def __init__(self, domain: LiveDomain, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
-        self._domain = domain
-        self._reads = reads
-        self._caller = caller
+        self._domain, self._reads, self._caller = domain, reads, caller
         self._jobs, self._kinds = sorted(wanted.jobs), sorted(wanted.kinds)
         self.after = after
 

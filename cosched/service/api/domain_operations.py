@@ -17,8 +17,7 @@ class DomainOperations:
     """The operations on one domain. Each is done once for each request id. They raise Refusal."""
 
     def __init__(self, domain: LiveDomain, requests: Requests) -> None:
-        self._domain = domain
-        self._requests = requests
+        self._domain, self._requests = domain, requests
 
     def drain(self, request: UserRequest, expected: int, settle: int) -> None:
         """DrainDomain, for about `expected` seconds; holds last at most `settle` seconds."""

@@ -20,9 +20,7 @@ class NamedMates:
     """The checks of one domain. They raise Refusal."""
 
     def __init__(self, domain: LiveDomain, announcer: Announcer, coupled: Coupled) -> None:
-        self._domain = domain
-        self._announcer = announcer
-        self._coupled = coupled
+        self._domain, self._announcer, self._coupled = domain, announcer, coupled
 
     def as_before(self, named: Named, mate: Named) -> Named:
         """Return the mate, without a domain's name on that of the `mate` before, if that is known."""

@@ -62,17 +62,13 @@ class Operations:
         submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
         """`most_jobs` and `most_bytes` of scripts: of one user's jobs, not ended. `submitted`: see SchedulerKind."""
-        self._domain = domain
-        self.requests = requests
-        self._runner = runner
-        self._queue = queue
-        self._announcer = announcer
+        self._domain, self.requests, self._runner = domain, requests, runner
+        self._queue, self._announcer = queue, announcer
         self.jobs = OwnedJobs(domain)
         self._named = NamedMates(domain, announcer, coupled)
         self._links = Links(domain, requests, queue, announcer, self.jobs, self._named)
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
-        self._submitted = submitted
-        self._choosing = choosing
+        self._submitted, self._choosing = submitted, choosing
 
     # The operations; each returns the job as it is afterwards
 

@@ -41,8 +41,7 @@ class Reception:
     def __init__(self, metrics: Metrics, *, patience: float = PATIENCE, most_half_open: int = MOST_HALF_OPEN) -> None:
         self._metrics = metrics
         self._quotas = Quotas()
-        self._patience = patience
-        self._most_half_open = most_half_open
+        self._patience, self._most_half_open = patience, most_half_open
         self._half_open: dict[asyncio.Timeout, None] = {}  # the oldest first
 
     @asynccontextmanager
@@ -131,10 +130,8 @@ class ReceivingServer:
 
     def __init__(self, server: Handled, reception: Reception, identify: Identify, keep: Keep) -> None:
         """`identify` returns who calls; `keep` is told who uses the call's connection. Both may raise Refusal."""
-        self._server = server
-        self._reception = reception
-        self._identify = identify
-        self._keep = keep
+        self._server, self._reception = server, reception
+        self._identify, self._keep = identify, keep
 
     def add_generic_rpc_handlers(self, _: Iterable[grpc.GenericRpcHandler]) -> None:
         """Do nothing: the same handlers are also registered by name."""

@@ -40,8 +40,7 @@ class Views:
     """Makes messages about one domain, with times of the wall clock."""
 
     def __init__(self, domain: LiveDomain, clock: Clock) -> None:
-        self._domain = domain
-        self._clock = clock
+        self._domain, self._clock = domain, clock
 
     def ref(self, job: int | str) -> coscheduling_pb2.JobRef:
         """Return a reference to a job of this domain."""

@@ -34,8 +34,7 @@ class Calls:
         self.turns = turns
         self.states = records.states
         self._core = records.core
-        self._decisions = decisions
-        self._records = records
+        self._decisions, self._records = decisions, records
         self._journal = records.journal
 
     @in_turn

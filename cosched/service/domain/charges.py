@@ -80,10 +80,8 @@ class Charges:
         self, domain: Domain, accounts: Accounts, jobs: Mapping[JobId, JobRecord], new: Callable[[], dict[Charge, Cost]]
     ) -> None:
         """`jobs`: those that have not ended. `new`: what the present turn adds to the record."""
-        self.accounts = accounts
-        self._domain = domain
-        self._jobs = jobs
-        self._new = new
+        self.accounts, self._domain = accounts, domain
+        self._jobs, self._new = jobs, new
         self._followed: dict[int, Followed] = {}  # by job
         self._held: Counter[tuple[str, int]] = Counter()  # by account and hour
 

@@ -43,8 +43,7 @@ class Decisions:
         """`kind`: the scheduler's. `paced`: iterations run at the pace of a conductor only (replay in lock-step)."""
         self.policy = LastingDomain(core, records.scheduler, self._illegal, places)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
-        self._core = core
-        self._records = records
+        self._core, self._records = core, records
         self._news = PeerNews()
         self.sizes = Sizes(records, kind)
         self._scheduler = records.scheduler

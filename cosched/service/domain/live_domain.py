@@ -78,12 +78,9 @@ class LiveDomain:
         """`owners`, `adopting`: see Names; `paced`: see Decisions; `places`: see PolicyDomain; `kind`: the scheduler's.
         `of_traces`: the jitter of holds is drawn as in a simulation, by the trace's ids, which are the jobs' names.
         """
-        self.name = name
-        self.scheduler = scheduler
+        self.name, self.scheduler = name, scheduler
         self.kind = kind or kinds()[DEFAULT]
-        self.store = store
-        self.clock = clock
-        self.metrics = metrics
+        self.store, self.clock, self.metrics = store, clock, metrics
         self.refused_changes = RefusedChanges(store)
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         self.journal = Journal(store, clock)

@@ -34,8 +34,7 @@ class OfferedJobs:
         self, domain: LiveDomain, scheduler: ExternalScheduler, agreed: Callable[[float | None, JobId], float | None]
     ) -> None:
         """`scheduler`: the domain's. `agreed`: when our job starts if a peer proposes an instant; None: at once."""
-        self.domain = domain
-        self.scheduler = scheduler
+        self.domain, self.scheduler = domain, scheduler
         self.turns = domain.turns
         self._agreed = agreed
         self._reports = BatchReports(domain.policy, scheduler)

@@ -41,10 +41,8 @@ class Questions:
 
     def __init__(self, decisions: Decisions, records: Records, turns: Turns, store: Store) -> None:
         self._core = records.core
-        self._decisions = decisions
-        self._records = records
-        self._turns = turns
-        self._store = store
+        self._decisions, self._records = decisions, records
+        self._turns, self._store = turns, store
         self.late_answers = LateAnswers()
         self.all_in_turns = False  # also those that change nothing, which only a replay's story needs
         self.hears: Callable[[Domain, TellMember], None] = lambda *_: None  # of a job here

@@ -64,8 +64,7 @@ class Sizes:
 
     def __init__(self, records: Records, kind: SchedulerKind) -> None:
         """`kind`: that of the scheduler."""
-        self._records = records
-        self._kind = kind
+        self._records, self._kind = records, kind
         # What running jobs tell of their iterations; in memory only, as it changes often, and is told again soon
         self.measured: dict[JobId, Iterations] = {}
         self._predicted: dict[JobId, tuple[Prediction, ...]] = {}  # what they predict, as read or told last

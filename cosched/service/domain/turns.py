@@ -84,10 +84,8 @@ class Turns:
     outside: Outside  # turns may be taken once it is there
 
     def __init__(self, store: Store, journal: Journal, decisions: Decisions, metrics: Metrics) -> None:
-        self._store = store
-        self._journal = journal
-        self._decisions = decisions
-        self._metrics = metrics
+        self._store, self._journal = store, journal
+        self._decisions, self._metrics = decisions, metrics
         self.problem = ""  # why the domain is stalled; empty if it is not
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
         self._under_way = False

@@ -22,9 +22,7 @@ class Cancellations:
 
     def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]], tasks: Tasks) -> None:
         """`cancel` gives the order to the manager; ManagerError."""
-        self._domain = domain
-        self._cancel = cancel
-        self._tasks = tasks
+        self._domain, self._cancel, self._tasks = domain, cancel, tasks
         self._under_way: dict[JobId, asyncio.Task[None]] = {}
 
     def begin(self, job: JobId) -> None:

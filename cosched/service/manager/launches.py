@@ -97,12 +97,8 @@ class Launches(Work[LauncherOrder, Report]):
         tell: Tell | None = None,
     ) -> None:
         """`resizes`: of a manager whose running jobs get and lose nodes. `tell`: variables for each job."""
-        self._finding = finding
-        self._tell = tell
-        self._domain = domain
-        self._launcher = launcher
-        self._tasks = tasks
-        self.resizes = resizes
+        self._finding, self._tell, self._domain = finding, tell, domain
+        self._launcher, self._tasks, self.resizes = launcher, tasks, resizes
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
         self._starting: set[JobId] = set()  # those that are being started, perhaps once nodes are free,

@@ -36,8 +36,7 @@ class Queue:
     """The domain's own queue: all jobs and their mates are known."""
 
     def __init__(self, launcher: Launcher, planner: Planner = no_plan) -> None:
-        self._launcher = launcher
-        self._planner = planner
+        self._launcher, self._planner = launcher, planner
 
     async def plan(self) -> Plan:
         """Return when the jobs that wait are expected to start."""
@@ -96,9 +95,7 @@ class BatchQueue(Queue):
     """The queue of a batch system: jobs are submitted there, and we do not know those without a mate."""
 
     def __init__(self, domain: LiveDomain, system: BatchSystem, coupled: Coupled) -> None:
-        self._domain = domain
-        self._system = system
-        self._coupled = coupled
+        self._domain, self._system, self._coupled = domain, system, coupled
         self._states: Mapping[str, NodeState] = {}
         self._states_until = 0.0  # by the monotonic clock
 

@@ -49,9 +49,7 @@ class Resizes:
     """The sizes of the jobs of a domain in its manager."""
 
     def __init__(self, domain: LiveDomain, launcher: ElasticLauncher, rules: ResizeRules) -> None:
-        self._domain = domain
-        self._launcher = launcher
-        self.rules = rules
+        self._domain, self._launcher, self.rules = domain, launcher, rules
         self._lock = asyncio.Lock()
         self._used: dict[JobId, int] = {}  # what the scheduler knows of the nodes that jobs occupy
         self._freed = asyncio.Event()

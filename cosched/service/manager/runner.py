@@ -47,9 +47,7 @@ class Runner:
 
     def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work[Any, Any], tasks: Tasks) -> None:
         """`tasks` end with the service; orders that wait are recorded."""
-        self._manager = manager
-        self.work = work
-        self._tasks = tasks
+        self._manager, self.work, self._tasks = manager, work, tasks
         self._cancellations = Cancellations(domain, work.cancel, tasks)
 
     async def order(self, order: Order) -> None:

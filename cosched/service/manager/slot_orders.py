@@ -26,10 +26,8 @@ class SlotOrders:
     """Those of one domain. The orders of a job are carried out one after another."""
 
     def __init__(self, slots: OfferedSlots, system: MeetingSystem, clock: Clock, tasks: Tasks) -> None:
-        self._slots = slots
-        self._system = system
-        self._clock = clock
-        self._tasks = tasks
+        self._slots, self._system = slots, system
+        self._clock, self._tasks = clock, tasks
         self._taken_up = asyncio.Event()
         self._orders_of: WeakValueDictionary[JobId, asyncio.Lock] = WeakValueDictionary()
         self._freed = self._in_turns = False

@@ -47,12 +47,9 @@ class Explaining:
         self, domain: LiveDomain, queue: Queue, peers: PeerClients, estimates: Estimates, looks: MateLooks | None = None
     ) -> None:
         """`looks`: ask how mates stand at which somebody looks; None: nobody does."""
-        self._looks = looks
-        self._domain = domain
+        self._looks, self._domain = looks, domain
         self._clock = domain.clock
-        self._queue = queue
-        self._peers = peers
-        self._estimates = estimates
+        self._queue, self._peers, self._estimates = queue, peers, estimates
         self._reasons = Reasons(domain)
         self._plan = Plan()
         self._planned_after = -1  # so many of the store's transactions

@@ -33,9 +33,7 @@ class Quotes:
 
     def __init__(self, domain: LiveDomain, queue: Queue, prospect: Callable[[Submission, str], ClusterJob]) -> None:
         """`prospect`: returns what our scheduler would be told of a job and its owner, if it came now; Refusal."""
-        self._domain = domain
-        self._queue = queue
-        self._prospect = prospect
+        self._domain, self._queue, self._prospect = domain, queue, prospect
         self._one = asyncio.Lock()
         self._next = 0.0  # by the monotonic clock: when the next may be made
 

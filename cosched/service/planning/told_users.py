@@ -23,9 +23,7 @@ class ToldUsers:
     """What the users of one domain have been told of their jobs."""
 
     def __init__(self, domain: LiveDomain, system: BatchSystem, explaining: Explaining) -> None:
-        self._domain = domain
-        self._system = system
-        self._explaining = explaining
+        self._domain, self._system, self._explaining = domain, system, explaining
         self._told: dict[JobId, str] = {}
 
     async def tell(self) -> None:

@@ -69,8 +69,7 @@ class PacedOutside(ServiceOutside):
         """`parts`: the arguments of ServiceOutside."""
         super().__init__(*parts)
         self.changed: set[Domain] = set()  # whose schedules our calls have changed, or may have
-        self._manager = manager
-        self._time = time
+        self._manager, self._time = manager, time
         self.fresh: list[Call] = []  # of the last turn
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()  # by its number among that of all domains
         self._last_call: Call | None = None  # of the present turn, but for news

@@ -28,8 +28,7 @@ class Submissions:
 
     def __init__(self, domain: LiveDomain, jobs: Sequence[TraceJob], off: Collection[Domain]) -> None:
         """`off`: other domains that do not coschedule."""
-        self._domain = domain
-        self._jobs = jobs
+        self._domain, self._jobs = domain, jobs
         self._off = set(off)
         self._done = domain.store.next_job_id() - 1
         self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
