@@ -22,7 +22,7 @@ from cosched.host.garbage import look_from_now_on
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
-from cosched.service.api.domain_api import Serving, nobody_looks
+from cosched.service.api.domain_api import Serving
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
@@ -238,8 +238,8 @@ class Service:
         if self._gaps is not None:
             self.domain.on_began = self._gaps.begun
         self._running = recover(self.domain, self._outside, self._aside)
-        self._looks = None if self._paced else MateLooks(self.domain, self.peers, tasks)
-        self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store), self._looks)
+        looks = None if self._paced else MateLooks(self.domain, self.peers, tasks)
+        self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store), looks)
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
         self.operations = Operations(
@@ -320,7 +320,6 @@ class Service:
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
                 self.views, self.reads, self.watchers, self.about, self._greeting.tell, self.explaining, self._machines,
                 Quotes(self.domain, self.queue, self.operations.prospect),
-                self._looks.look if self._looks is not None else nobody_looks,
             ),
             lambda identify: CoschedulingApi(
                 self.domain, peers, identify, self._agreed, self.queue, self._outside.settled, self.announcer.joined,

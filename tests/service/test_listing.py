@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import grpc
 import pytest
@@ -46,7 +48,8 @@ async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     requests, queue = Requests(domain), Queue(None)
     operations = Operations(domain, requests, None, queue, None, [], 1, 1)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
-    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), reads, *[None] * 6)
+    explaining, views = SimpleNamespace(look=AsyncMock()), Views(domain, Clock())
+    serving = Serving(domain, requests, operations, None, queue, views, reads, *[None] * 3, explaining, None, None)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
     async with running(server) as address, grpc.aio.insecure_channel(address) as channel:

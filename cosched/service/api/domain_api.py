@@ -40,10 +40,6 @@ LOOKED_THROUGH = 1000  # active jobs to look through before other work gets its 
 ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
 
 
-async def nobody_looks(_: Sequence[JobRecord]) -> None:
-    """Ask for nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Serving:
     """The parts of a service that its APIs use; shared by all listeners."""
@@ -61,7 +57,6 @@ class Serving:
     explaining: Explaining
     machines: Machines | None  # None: none are listed
     quotes: Quotes
-    look: Callable[[Sequence[JobRecord]], Awaitable[None]] = nobody_looks  # somebody looks at these jobs
 
     async def record(self, job: JobId) -> JobRecord | None:
         """Return the job, ended or not, for a caller that may read."""
@@ -140,7 +135,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
             job = self._own("job", request.job)
             if (record := await self._serving.record(job)) is None:
                 raise self._serving.operations.jobs.no_job(job)
-            await self._serving.look([record])
+            await self._serving.explaining.look([record])
             return wire.GetJobResponse(job=self._serving.views.job(record))
 
     @answered
@@ -153,7 +148,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
             states = _job_states(request.states)
             records = await self._select(states, owner, request.paired_only, after, most + 1, group)
             page = wire.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
-            await self._serving.look([record for record in records[:most] if not record.state.final])
+            await self._serving.explaining.look([record for record in records[:most] if not record.state.final])
             async for record in in_slices(records[:most]):
                 if states is None or record.state in states:  # it may have changed meanwhile
                     self._serving.views.write_job(page.jobs.add(), record)

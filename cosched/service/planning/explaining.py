@@ -86,7 +86,7 @@ class Explaining:
         """
         self._looked_at = time.monotonic()
         plan = await self.plan()
-        await self._look(records)
+        await self.look(records)
         await self._ask(records if len(records) == 1 else self._may_have_changed(records))
         found = [self._explanation(record, plan) for record in records]
         if names and len(records) == 1 and (sought := sought_by(records[0])) is not None:
@@ -101,11 +101,12 @@ class Explaining:
             catch_up = self._ask(self._may_have_changed(records)) if self._is_watched() else self.keep_in_step()
             self._catching_up = asyncio.create_task(catch_up)
         self._looked_at = time.monotonic()
-        await self._look(records, wait=False)
+        await self.look(records, wait=False)
         plan = await self.recent()
         return [self._explanation(record, plan) for record in records]
 
-    async def _look(self, records: Sequence[JobRecord], *, wait: bool = True) -> None:
+    async def look(self, records: Sequence[JobRecord], *, wait: bool = True) -> None:
+        """Note that somebody looks at these jobs: how their mates stand is asked for."""
         if self._looks is not None:
             await self._looks.look(records, wait=wait)
 
