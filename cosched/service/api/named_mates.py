@@ -36,7 +36,7 @@ class NamedMates:
             self.mate(named_mate(peer))
         self._check_slots(named)
         lacking = [] if self._domain.scheduler.capabilities.groups else [self._domain.name]
-        lacking += await self._announcer.without_groups(named.others)
+        lacking += await self._announcer.peers.without_groups(named.others)
         if lacking:
             said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})

@@ -109,7 +109,8 @@ class HttpServer:
         if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
             return _refusal(HTTPStatus.BAD_REQUEST), True
         method, target, _ = words
-        headers = _headers(head)
+        lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
+        headers = {name.strip().lower(): value.strip() for name, _, value in lines}
         if b"transfer-encoding" in headers and b"content-length" in headers:
             return _refusal(HTTPStatus.BAD_REQUEST), True
         if not self._names.have(headers.get(b"host", b"localhost").decode("latin-1")):
@@ -123,22 +124,14 @@ class HttpServer:
             if path == b"/metrics":
                 return _Answer(HTTPStatus.OK, self._metrics(), METRICS)
             if path == b"/healthz":
-                return _healthz(self._health())
+                if (problem := self._health()) is None:
+                    return _Answer(HTTPStatus.OK, b"ok\n")
+                said = f"{problem[:MAX_REASON]}\n".encode(errors="replace")
+                return _Answer(HTTPStatus.SERVICE_UNAVAILABLE, said)
         except Exception:
             _log.exception("/metrics or /healthz failed")
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR)
         return _refusal(HTTPStatus.NOT_FOUND)
-
-
-def _headers(head: bytes) -> dict[bytes, bytes]:
-    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
-    return {name.strip().lower(): value.strip() for name, _, value in lines}
-
-
-def _healthz(problem: str | None) -> _Answer:
-    if problem is None:
-        return _Answer(HTTPStatus.OK, b"ok\n")
-    return _Answer(HTTPStatus.SERVICE_UNAVAILABLE, f"{problem[:MAX_REASON]}\n".encode(errors="replace"))
 
 
 def _refusal(status: HTTPStatus, headers: str = "") -> _Answer:

@@ -83,8 +83,8 @@ class LocalSocket(Front):
         """Keep the connection of this call; Refusal: its user has too many."""
         passed = self.passed(context)
         if passed is not None and not self._keep(passed, caller):
-            problem = f"{caller.via} has {self._of_user} connections open, the most that it may have, or all users have"
-            problem = f"{problem} too many: try again later"
+            most = f"{self._of_user} connections open, the most that it may have"
+            problem = f"{caller.via} has {most}, or all users have too many: try again later"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CONNECTIONS", problem)
 
 

@@ -30,12 +30,14 @@ def configure_logs(level: str, domain: str) -> None:
     """Log entries of `level` (debug, info, warning, error) and above from now on, with the name `domain`."""
     readable = sys.stderr.isatty()
     shared = _shared(domain, timestamps=readable or not _to_journal())
-    renderer: Processor = _for_people() if readable else structlog.processors.JSONRenderer()
     finish: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, bounded]
     if readable:
-        finish.append(printable)
+        colours, traces = not os.environ.get("NO_COLOR"), structlog.dev.plain_traceback
+        finish += [printable, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=traces)]
+    else:
+        finish.append(structlog.processors.JSONRenderer())
     handler = _Handler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*finish, renderer]))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=finish))
     _install(handler, logging.getLevelNamesMapping()[level.upper()])
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -43,11 +45,6 @@ def configure_logs(level: str, domain: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
-
-
-def _for_people() -> Processor:
-    colours = not os.environ.get("NO_COLOR")
-    return structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)
 
 
 def _shared(domain: str, *, timestamps: bool) -> list[Processor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from cosched.core.coscheduling.membership import Membership
@@ -34,7 +34,7 @@ class Announcer:
 
     def __init__(self, domain: LiveDomain, peers: PeerClients, tasks: Tasks) -> None:
         self._domain = domain
-        self._peers = peers
+        self.peers = peers
         self._tasks = tasks
         self._again: dict[JobId, asyncio.Event] = {}  # links to announce again; set: at once
 
@@ -48,11 +48,12 @@ class Announcer:
         self.heard(record, named, told)
         return answers_among(told)
 
-    def heard(self, record: JobRecord, named: Named, told: Told) -> None:
-        """Note what was said of those that a job names, and ask again if that does not settle it."""
+    def heard(self, record: JobRecord, named: Named, told: Told) -> bool:
+        """Note what was said of those that a job names; return whether that settles it: else they are asked again."""
         self._domain.calls.heard(str(record.id), named, answers_among(told))
-        if not _settle(named, told):
+        if not (settled := _settle(named, told)):
             self._announce_later(str(record.id))
+        return settled
 
     async def ask(self, record: JobRecord, named: Named) -> Told:
         """Ask the other domains what they know of those that the job names, or is to name."""
@@ -77,29 +78,25 @@ class Announcer:
         """Ask, and soon again while the peer has to ask first; CallError."""
         for pause in SOON:
             try:
-                return await self._peers.call(peer, question)
+                return await self.peers.call(peer, question)
             except CallError as error:
                 if error.reason != ASKING:
                     raise
             await asyncio.sleep(pause)
-        return await self._peers.call(peer, question)
+        return await self.peers.call(peer, question)
 
     async def tell(self, peer: Domain, news: TellMember, still: Callable[[], bool]) -> None:
         """Tell the peer this until it has heard it, or it is `still` so no longer; not if it does not know the call."""
         pause = AGAIN
         while still():
             try:
-                await self._peers.tell_members(peer, [news])
+                await self.peers.tell_members(peer, [news])
             except CallError as error:
                 _LOG.info("%s:%s is not told of job %s: %s", peer, news.job, news.caller, error.problem)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, AT_MOST)
             else:
                 return
-
-    async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
-        """Return those of the peers that take no members of groups, as they say."""
-        return await self._peers.without_groups(peers)
 
     def joined(self, job: JobId) -> None:
         """Note that the job has just joined a group, since a member named it by its id: ask who the others are."""
@@ -134,9 +131,7 @@ class Announcer:
             if record is None or not record.mates or record.state not in WAITING:
                 return
             named = record.named
-            told = await self.ask(record, named)
-            self.heard(record, named, told)
-            if _settle(named, told):
+            if self.heard(record, named, await self.ask(record, named)):
                 return
             pause = min(2 * pause, AT_MOST)
 

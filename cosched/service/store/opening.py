@@ -51,14 +51,17 @@ def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Lo
         _create(path, domain)
     _check_header(path)
     committed = damage.committed_frames(path) if damage.same_boot(lock) else 0
-    with closing(_read_only(path)) as database:
+    # It changes nothing by reading and closing; without a log, it does not even make a file.
+    with closing(_connect(path, "mode=ro" if _was_left_open(path) else "immutable=1")) as database:
         try:
             _check_contents(database, path, domain)
         except ValueError as error:
             raise StoreError(path, f"its list of tables: {error}", damaged=True) from None
         damage.check_log(path, committed)
         if _was_left_open(path) or not damage.matches_sums(path):
-            _check_pages(database, path)
+            (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            if problem != "ok":
+                raise StoreError(path, " ".join(problem.split()), damaged=True)
     damage.drop_sums(path)
     database = _upgraded(path)
     try:
@@ -122,21 +125,10 @@ def _check_contents(database: Database, path: Path, domain: str) -> None:
         raise StoreError(path, f"is the database of the domain {owner}, not of {domain}")
 
 
-def _check_pages(database: Database, path: Path) -> None:
-    (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-    if problem != "ok":
-        raise StoreError(path, " ".join(problem.split()), damaged=True)
-
-
 def _was_left_open(path: Path) -> bool:
     """Return whether the last service did not close the database, because it was killed or the machine stopped."""
     log = damage.beside(path, "-wal")
     return log.exists() and log.stat().st_size > 0
-
-
-def _read_only(path: Path) -> Database:
-    """Return a connection that changes nothing by reading and closing; without a log, it does not even make a file."""
-    return _connect(path, "mode=ro" if _was_left_open(path) else "immutable=1")
 
 
 def _upgraded(path: Path) -> Database:

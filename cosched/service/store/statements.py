@@ -19,12 +19,6 @@ def _insert(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-def _update(table: str, columns: Sequence[str]) -> str:
-    """Update the row whose first column equals the first parameter; the parameters are those of `_insert`."""
-    changes = (f"{column} = ?{number}" for number, column in enumerate(columns[1:], 2))
-    return f"UPDATE {table} SET {', '.join(changes)} WHERE {columns[0]} = ?1"
-
-
 _LAST = (1 << 63) - 1  # the highest number in SQLite
 _ENDED = f"state >= {FIRST_FINAL_STATE}"
 _LAST_ENDED = f"{_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
@@ -61,7 +55,8 @@ PUT_JOB = ADD_JOB + (
     + ", ".join(f"{column} = excluded.{column}" for column in JOB_COLUMNS if column != "id")
 )
 DROP_OTHER_JOB = "DELETE FROM jobs WHERE id = ? AND NOT (owner = ? AND name = ? AND ? <= ifnull(ended_at, 1 << 62))"
-SAVE_JOB = _update("jobs", JOB_COLUMNS)
+_CHANGES = ", ".join(f"{column} = ?{number}" for number, column in enumerate(JOB_COLUMNS[1:], 2))
+SAVE_JOB = f"UPDATE jobs SET {_CHANGES} WHERE id = ?1"  # the parameters are those of ADD_JOB
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
 ADD_EVENT = _insert("events", EVENT_COLUMNS)
 ADD_AUDIT = _insert("audit", AUDIT_COLUMNS)

@@ -103,7 +103,8 @@ class Store(Reading):
         """
         if self.damage.found is not None:
             raise self.damage.found
-        self._check_files()
+        if self._moved():  # nobody would find what is written now
+            raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
         self._execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -117,16 +118,14 @@ class Store(Reading):
                     self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
             raise
 
-    def _check_files(self) -> None:
-        """Raise StoreError if the files were moved or replaced, so that nobody would find what is written now."""
+    def _moved(self) -> bool:
+        """Return whether other files, or none, have the database's names now."""
         try:
-            same = self._identities() == self._files
+            return self._identities() != self._files
         except FileNotFoundError:
-            same = False
+            return True
         except OSError as error:
             raise StoreError.of(self._path, error) from None
-        if not same:
-            raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
 
     def _identities(self) -> tuple[int, ...]:
         """Return device and inode of the files that have the database's names now."""
@@ -246,7 +245,9 @@ class Store(Reading):
         This also deletes records of the audit and events without a job that are as old, and answers to calls about jobs
         that are not here, once all events before them have been deleted.
         """
-        self._retire_events(before)
+        if (last := self._value(statements.LAST_TO_RETIRE, (before,))) is not None:
+            self.set_meta(RETIRED, str(max(last, self.first_sequence() - 1)))
+        self._write(statements.RETIRE_EVENTS, [(before,)])  # those of a job go with the job
         retired = self._read(tuple, statements.RETIRE_JOBS, (before,))
         self._write(statements.RETIRE_REPLIES, ((job,) for job, _ in retired))
         mates_of = (json.loads(mates or "{}") for _, mates in retired)
@@ -256,13 +257,6 @@ class Store(Reading):
         self._write(statements.RETIRE_OLD_ANSWERS, [(first,)])
         self._write(statements.RETIRE_AUDIT, [(before,)])
         return len(retired)
-
-    def _retire_events(self, before: int) -> None:
-        """Delete events without a job, and note the last event that goes; events of a job are deleted with the job."""
-        last = self._value(statements.LAST_TO_RETIRE, (before,))
-        if last is not None:
-            self.set_meta(RETIRED, str(max(last, self.first_sequence() - 1)))
-        self._write(statements.RETIRE_EVENTS, [(before,)])
 
     # Reading
 

@@ -86,11 +86,7 @@ class PeerCredentials:
         return [("grpc.ssl_target_name_override", server_name(identity))]
 
     async def probe(self, address: str, timeout: float, identity: str | None = None) -> str | None:
-        """Return what is wrong with TLS between us and a peer at HOST:PORT, in one line for people.
-
-        Empty: nothing; None: the peer cannot be reached within `timeout` seconds. If `identity` is given, the peer must
-        have it.
-        """
+        """Return what is wrong with TLS between us and a peer: see `tls_probe.probe`."""
         return await probe(self._files.current()[1], address, timeout, identity)
 
 

@@ -14,9 +14,8 @@ from contextlib import suppress
 from cosched.certificates.pem import server_name
 from cosched.service.wire.tls_files import Material
 
-_NOT_OF_AUTHORITY = (2, 18, 19, 20, 21)  # OpenSSL's X509_V_ERR_: no issuer, self-signed, not verified
+_NOT_OF_AUTHORITY = (2, 7, 18, 19, 20, 21)  # OpenSSL's X509_V_ERR_: no issuer, signature, self-signed, not verified
 _VERIFICATION = {
-    7: "the peer's certificate is not of this domain's certificate authority",
     9: "the peer's certificate is not valid yet: do the clocks agree?",
     10: "the peer's certificate has expired",
     26: "the peer's certificate is not for servers",
