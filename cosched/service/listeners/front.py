@@ -99,8 +99,6 @@ class Front:
         """Return the path of a file in the private folder, short enough for a socket even if the folder's is long."""
         return f"/proc/self/fd/{self._folder}/{name}"
 
-    # The caller of a call
-
     def passed(self, context: Context) -> Passed | None:
         """Return the connection of a call; None if it has just ended."""
         return self._by_name.get(context.peer().rpartition("/")[2])
@@ -118,8 +116,6 @@ class Front:
     def _keep(self, passed: Passed, caller: Caller) -> bool:
         is_user = caller.peer is None and not caller.operator
         return self._connections.keep(passed.connection, (caller.via, caller.peer), is_user)
-
-    # Connections
 
     def _generation(self) -> int:
         """Return the generation of the certificates in use."""

@@ -39,14 +39,8 @@ MOST_LOOKED_UP = 2000  # jobs that were submitted before
 _BATCH = 200  # of them
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One part of the time: shares in percent, from the bottom of the chart, and what they are in words."""
-
-    x: float
-    width: float
-    shares: Sequence[tuple[str, float, float]]  # kind, top, height
-    said: str
+# One part of the time: its x and width, its shares (kind, top and height), all in percent; and the same in words
+Column = tuple[float, float, Sequence[tuple[str, float, float]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +205,7 @@ class _Making:
         width = 100 / self._parts
         drawn = [(kind, round(top, 2), round(height, 2)) for kind, top, height in shares if height > 0]
         ago = words.span(self._length * (self._parts - part) / self._parts)
-        return Column(round(part * width, 3), round(width * 0.86, 3), drawn, f"{ago} ago: {said}")
+        return round(part * width, 3), round(width * 0.86, 3), drawn, f"{ago} ago: {said}"
 
 
 def _scale(top: int, what: str) -> list[str]:

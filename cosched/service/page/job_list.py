@@ -61,19 +61,6 @@ class Asked:
         return "jobs?" + urlencode({key: value for key, value in {**asked, **changed}.items() if value})
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A job: its cells; `mate` names the pair or group and the mates, as far as they are known."""
-
-    job: Job
-    state: str
-    limit: str
-    mate: str
-    place: str
-    start: str
-    why: str
-
-
 class JobLists:
     """Makes lists of jobs."""
 
@@ -120,14 +107,14 @@ class JobLists:
         tests = [(value, of) for value, of in wanted if value]
         return [one for one in matching(records, asked.find) if all(of(one) == value for value, of in tests)]
 
-    def _line(self, record: JobRecord, told: Explanation, now: datetime) -> Line:
+    def _line(self, record: JobRecord, told: Explanation, now: datetime) -> dict[str, Any]:
+        """Return a job and its cells."""
         job = Job(self._described.views.job(record))
         place = "" if told.job.position is None else f"{told.job.position}"
         limit = words.span(record.time_limit) if record.time_limit else ""
-        return Line(
-            job, sentences.STATES.get(job.state, job.state), limit, sentences.mates(job), place,
-            _start(job, told, now), _why(job, told, now),
-        )  # fmt: skip
+        state = sentences.STATES.get(job.state, job.state)
+        known = {"job": job, "state": state, "limit": limit, "mate": sentences.mates(job), "place": place}
+        return {**known, "start": _start(job, told, now), "why": _why(job, told, now)}
 
 
 def _sorted(records: list[JobRecord], sort: str, plan: Plan) -> list[JobRecord]:

@@ -67,7 +67,8 @@ class NodeMaps:
             return {"now": now, "counts": (), "groups": (), "problem": str(refusal)}
         total = sum(group.count for group in found)
         each = max(1, math.ceil(total / MOST))  # nodes that a square stands for
-        columns = _columns(math.ceil(total / each))
+        # A row has some four times as many squares as there are rows, and round numbers of many
+        columns = max(8, 8 * math.ceil(math.ceil(math.sqrt(4 * math.ceil(total / each))) / 8))
         paths = _paths(found, each, columns)
         groups = [self._group(viewer, group, path, now) for group, path in zip(found, paths, strict=True)]
         counts = [(state, sum(group.count for group in found if group.state == state)) for state in STATES]
@@ -127,12 +128,6 @@ def _until(job: Job, now: datetime) -> str:
 def _short(names: Sequence[str]) -> str:
     folded = fold(names)
     return folded if len(folded) <= MOST_NAMES else f"{folded[:MOST_NAMES].rpartition(',')[0]}, ..."
-
-
-def _columns(squares: int) -> int:
-    """Return how many squares a row has: some four times as many as there are rows, and round numbers of many."""
-    wide = math.ceil(math.sqrt(4 * squares))
-    return max(8, 8 * math.ceil(wide / 8))
 
 
 def _paths(groups: Sequence[Nodes], each: int, columns: int) -> list[str]:

@@ -13,7 +13,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import Listing, Sums, Wait, matching
+from cosched.service.page.listing import Listing, matching
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.problems import Situation, glance, problems
@@ -39,16 +39,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class DomainCard:
-    """A domain: what is known of it here; `note`: how old that is.
-
-    `shares` are percentages of nodes by what they do; `cap`, of holds.
-    """
+    """A domain: what is known of it here; `note`: how old that is."""
 
     name: str
     note: str
     facts: Sequence[Fact]
-    shares: Sequence[tuple[str, float, float]]  # kind, begin, width
-    cap: float | None
+    shares: Sequence[tuple[str, float, float]]  # what nodes do: kind; begin and width in percent
+    cap: float | None  # of held ones, in percent
     nodes: str
 
 
@@ -101,7 +98,9 @@ class Overviews:
 
         without = self._described.domain.presence.without
         situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, without, now, instant)
-        explained = await self._explained(shown, told)
+        known = await self._described.explaining.known(shown)
+        allowed = [Explanation(as_allowed(one, told)) for one in known]
+        explained = {record.id: one for record, one in zip(shown, allowed, strict=True)}
         past = past or _past(shown, instant)
         expected = (at for one in explained.values() for at, _ in starts(one, now).values())
         axis = Outlook(now, past, (*expected, *map(self._described.when, _ends(shown))))
@@ -111,12 +110,8 @@ class Overviews:
         pairs = {"rows": rows, "all_rows": len(visible), "untold": untold, "drawn": drawn}
         of_all = {"glance": glance(domain, found), "problems": found, "domains": _cards(domain, told, now)}
         asked = {"now": now, "instant": instant, "past": past, "axis": axis, "find": find, "first": first}
-        return {**asked, **of_all, "waits": _waits(listed.sums), **pairs}
-
-    async def _explained(self, records: Sequence[JobRecord], told: Mapping[str, Told]) -> dict[int, Explanation]:
-        found = await self._described.explaining.known(records)
-        allowed = (Explanation(as_allowed(one, told)) for one in found)
-        return {record.id: one for record, one in zip(records, allowed, strict=True)}
+        held_first = sorted(listed.sums.waits.values(), key=lambda one: (sentences.ORDER.index(one.kind), -one.nodes))
+        return {**asked, **of_all, "waits": held_first, **pairs}
 
     async def _rows(
         self, records: Sequence[JobRecord], told: Mapping[str, Told], explained: Mapping[int, Explanation], axis: Axis
@@ -299,8 +294,3 @@ def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "
         return DomainCard(domain.name, note, facts, shares, None, held)
     cap = Decimal(domain.max_held_fraction or "1")
     return DomainCard(domain.name, note, facts, shares, float(100 * cap), f"{held}; at most {int(cap * total)} held")
-
-
-def _waits(sums: Sums) -> list[Wait]:
-    """Return who waits for whom, held nodes first."""
-    return sorted(sums.waits.values(), key=lambda wait: (sentences.ORDER.index(wait.kind), -wait.nodes))

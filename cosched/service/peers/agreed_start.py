@@ -107,8 +107,6 @@ class AgreedStart:
         at = max(start_at or 0.0, earliest, self._proposed.get(job, 0.0))
         return self._unless_far(at) if self._lead or at >= now + AHEAD else None
 
-    # Groups
-
     def group_proposal(self, peer: Domain, others: Collection[Domain]) -> float | None:
         """Return the earliest start, by the clock of `peer`, that we can keep to with all `others` of a group.
 

@@ -14,22 +14,8 @@ _BUSY = frozenset({"STARTING", "STALLED"})  # reasons by which the peer says: I 
 ASKING = "ASKING"  # the reason by which it says: I did nothing, and have to ask first
 _LEAVING = "STOPPING"  # the reason by which it says: I did nothing, and will not
 _TOO_LARGE = "larger than max"  # part of gRPC's own message for a message above the limit
-_REFUSALS = frozenset(
-    {
-        StatusCode.PERMISSION_DENIED,
-        StatusCode.UNAUTHENTICATED,
-        StatusCode.INVALID_ARGUMENT,
-        StatusCode.UNIMPLEMENTED,
-        # Neither the protocol nor gRPC itself uses these codes: the answer breaks the contract.
-        StatusCode.NOT_FOUND,
-        StatusCode.ALREADY_EXISTS,
-        StatusCode.FAILED_PRECONDITION,
-        StatusCode.ABORTED,
-        StatusCode.OUT_OF_RANGE,
-        StatusCode.DATA_LOSS,
-    }
-)
-
+# Of all other codes some refuse the call; the protocol and gRPC itself use none of the rest, which break the contract.
+_NO_REFUSALS = ("CANCELLED", "UNKNOWN", "DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE", "RESOURCE_EXHAUSTED")
 OF_PAIRS_ONLY: dict[type, Reply] = {  # what a domain means that answers UNIMPLEMENTED: it takes no groups
     core.GetMember: core.MateJobId(core.Found.NO_PAIR, None, core.MateProblem.NO_GROUPS),
     core.ProposeGroupStart: core.GroupProposed(core.Vote.NO),
@@ -58,7 +44,7 @@ def failure(error: AioRpcError, mutating: bool) -> CallError:
 
 def _kind(error: AioRpcError, mutating: bool) -> Failure:
     code, reason = error.code(), _reason(error)
-    if code in _REFUSALS:
+    if code.name not in _NO_REFUSALS:
         return Failure.REFUSED
     if code is StatusCode.RESOURCE_EXHAUSTED:
         if _TOO_LARGE in (error.details() or ""):

@@ -98,8 +98,6 @@ class PeerClient:
         for line in list(self._lines):
             await line.close()
 
-    # Calls
-
     async def call(self, request: Request) -> Reply:
         """See PeerClients."""
         if isinstance(request, TellMember):
@@ -251,8 +249,6 @@ class PeerClient:
             return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
         return None
 
-    # The connection
-
     async def _usable_line(self) -> Line:
         """Return the line for a new call: a new one if the certificates have changed, or if the last attempt to connect
         has failed, so as to try again at once. After some time it is a new one in any case, since gRPC does not tell
@@ -276,8 +272,6 @@ class PeerClient:
         if self._line is line:
             self._line = None
             await line.retire()
-
-    # What is known of the peer
 
     async def beat(self) -> None:
         """Ask for its health, and for its time if it is well. Do nothing if this is under way."""

@@ -69,8 +69,6 @@ class Reading:
         """Return the node-seconds that the job has held, had booked, has pushed others by, and has kept by slots."""
         return self._read(lambda row: tuple(map(int, row)), statements.COST, (job,))[0]
 
-    # SQL
-
     def _execute(self, sql: str, values: Values = ()) -> list[Any]:
         try:
             return self._connection.execute(sql, values).fetchall()
@@ -95,7 +93,8 @@ class Reading:
 class Reader(Reading):
     """A connection that only reads, beside an open Store; for any thread, one at a time.
 
-    It sees what a transaction wrote as soon as the transaction has ended.
+    It sees what a transaction wrote as soon as the transaction has ended. At most RANGE rows are looked at: so some
+    methods also return the number after (or before) which to go on; None: there are no more.
     """
 
     @classmethod
@@ -114,10 +113,7 @@ class Reader(Reading):
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int,
         group: str | None = None,
     ) -> tuple[list[JobRecord], int | None]:  # fmt: skip
-        """Return at most `limit` jobs with ids above `after_id` that meet all conditions, by id (None: any).
-
-        Also return the id after which to go on, since at most RANGE jobs are looked at; None: there are no more.
-        """
+        """Return at most `limit` jobs with ids above `after_id` that meet all conditions, by id (None: any)."""
         until = self._end_of_range(statements.NEXT_JOB, "jobs", after_id)
         if until is None:
             return [], None
@@ -127,10 +123,7 @@ class Reader(Reading):
     def events(
         self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int
     ) -> tuple[list[EventRecord], int | None]:
-        """Return at most `limit` events after that number, of these jobs and kinds (empty: all).
-
-        Also return the number after which to go on, since at most RANGE events are looked at; None: there are no more.
-        """
+        """Return at most `limit` events after that number, of these jobs and kinds (empty: all)."""
         until = self._end_of_range(statements.NEXT_EVENT, "events", after)
         if until is None:
             return [], None
@@ -142,10 +135,7 @@ class Reader(Reading):
         return self._read(Sample._make, statements.SAMPLES, (since, RANGE))
 
     def events_before(self, before: int, kinds: Sequence[int], since: int) -> tuple[list[EventRecord], int | None]:
-        """Return events of these kinds since that instant with numbers below `before`, the last one first.
-
-        Also return the number before which to go on, since at most RANGE events are looked at; None: there are no more.
-        """
+        """Return events of these kinds since that instant with numbers below `before`, the last one first."""
         last: int | None = self._value(statements.PREVIOUS_EVENT, (before,))
         if last is None:
             return [], None

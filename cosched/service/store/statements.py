@@ -110,10 +110,7 @@ ENDED_OF_GROUP = f"{_BY_NAME} AND NOT is_pair AND {_LAST_ENDED}"
 ENDED_WITH_MATE = f"""
     {_JOBS} INDEXED BY jobs_mates WHERE owner = ? AND mates = json_object(?, ?) AND is_pair AND {_LAST_ENDED}
 """
-ENDED_SINCE = f"""
-    {_JOBS} WHERE {_ENDED} AND ended_at >= ? AND mates IS NOT NULL
-    ORDER BY ended_at DESC, id DESC LIMIT ?
-"""
+ENDED_SINCE = f"{_JOBS} WHERE {_ENDED} AND ended_at >= ? AND mates IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT ?"
 TELLING_JOBS = f"{_JOBS} WHERE {TELLING} ORDER BY id"
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"

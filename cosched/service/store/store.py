@@ -92,8 +92,6 @@ class Store(Reading):
         except OSError as error:
             raise StoreError.of(self._log.path, error) from None
 
-    # Transactions
-
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all that is written inside at the end of the block, or nothing if the block raises.
@@ -343,8 +341,6 @@ class Store(Reading):
     def audit(self, limit: int) -> list[AuditRecord]:
         """Return the last `limit` records of the audit, oldest first."""
         return self._read(lambda row: AuditRecord(*row), statements.AUDIT, (limit,))[::-1]
-
-    # SQL
 
     def _write(self, sql: str, rows: Iterable[Values]) -> int:
         """Execute the statement for each row of values; return how many rows it changed."""
