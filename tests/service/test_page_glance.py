@@ -124,7 +124,7 @@ def test_a_peer_that_has_said_goodbye(found):
     assert problem.weight is Weight.HURTS
     eureka = cluster_pb2.Peer(name="eureka", **known["peer"])
     (fact,) = _of_peer(Domain(cluster_pb2.Domain(peers=[eureka])).peers[0], NOW)
-    assert (fact.name, fact.value) == ("Stopped", "12 min ago, said it would be back soon")
+    assert fact[:2] == ("Stopped", "12 min ago, said it would be back soon")
 
 
 IDLE, FINE = "Held idle for mates:", {"state": REACHABLE}

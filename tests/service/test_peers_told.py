@@ -35,7 +35,7 @@ class Peers:
 )
 def test_a_card_says_the_scheme_as_cosched_domains_does(fields: dict[str, Any], shown: str) -> None:
     (card,) = _cards(Domain(cluster_pb2.Domain(name="a", **fields)), {}, NOW)
-    assert [fact.value for fact in card.facts if fact.name == "Scheme"] == [shown]
+    assert [value for name, value, _ in card.facts if name == "Scheme"] == [shown]
 
 
 async def test_a_peer_that_is_away_is_shown_as_it_was_with_its_age() -> None:

@@ -128,25 +128,20 @@ class Listeners:
     async def open_http(self, stack: AsyncExitStack, served: Served) -> None:
         """Serve metrics and health, and the page, over HTTP, if this is configured. InputError."""
         if self._configuration.page is not None:
-            self._open_page(stack, served)
-            return
-        if self._section.http is None:
-            return
-        http = HttpServer(self._section.http, self._metrics.text, self._problem)
-        try:
-            await http.start()
-        except OSError:
-            raise not_bound("domain", "http", self._section.http) from None
-        stack.push_async_callback(http.stop)
+            from cosched.service.listeners.page_opening import open_page  # its packages are of an extra
 
-    def _open_page(self, stack: AsyncExitStack, served: Served) -> None:
-        from cosched.service.listeners.page_opening import open_page  # its packages are of an extra
-
-        page = open_page(
-            self._configuration, served.described, served.calls, served.users.watchers, self._tls, self._metrics.text,
-            self._problem,
-        )  # fmt: skip
-        stack.push_async_callback(page.stop)
+            page = open_page(
+                self._configuration, served.described, served.calls, served.users.watchers, self._tls,
+                self._metrics.text, self._problem,
+            )  # fmt: skip
+            stack.push_async_callback(page.stop)
+        elif self._section.http is not None:
+            http = HttpServer(self._section.http, self._metrics.text, self._problem)
+            try:
+                await http.start()
+            except OSError:
+                raise not_bound("domain", "http", self._section.http) from None
+            stack.push_async_callback(http.stop)
 
     async def tell_health(self, status: int) -> None:
         """Update the health that gRPC clients see, if it has changed."""

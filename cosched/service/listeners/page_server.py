@@ -129,13 +129,12 @@ class PageServer:
     async def _serve(self, origin: str, accepted: socket.socket) -> None:
         state: dict[str, Any] = {}
         generation = self._tls.current()[0] if self._tls is not None else 0
-        connection = _Connection(origin, H11Protocol(self._settings, self._state, state), self._tls, generation)
-        state["connection"] = connection
+        protocol = H11Protocol(self._settings, self._state, state)
+        connection = state["connection"] = _Connection(origin, protocol, self._tls, generation)
         self._connections[connection] = None
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: connection.protocol, accepted, **self._secured(origin)
-            )
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(lambda: protocol, accepted, **self._secured(origin))
         except (OSError, asyncio.CancelledError):
             accepted.close()
             self._connections.pop(connection, None)

@@ -37,19 +37,8 @@ UNPAIRED = ("", Why.NO_MATE, Why.COSCHEDULING_OFF)
 TOGETHER_SAID, APART, WITHOUT = "together", "apart", "without"
 MOST_LOOKED_UP = 2000  # jobs that were submitted before
 _BATCH = 200  # of them
-
-
 # One part of the time: its x and width, its shares (kind, top and height), all in percent; and the same in words
 Column = tuple[float, float, Sequence[tuple[str, float, float]], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Columns over the time; `scale`: what its height stands for, from the top."""
-
-    columns: Sequence[Column]
-    scale: Sequence[str]
-    said: str
 
 
 class Histories:
@@ -147,7 +136,8 @@ class _Making:
                 (with_mates if _how(event, {}) else others).append(event.at - submitted[event.job])
         return with_mates, others
 
-    def _nodes(self, samples: Sequence[Sample], since: int) -> Chart:
+    def _nodes(self, samples: Sequence[Sample], since: int) -> dict[str, Any]:
+        """Return the chart of what nodes did; its `scale`: what its height stands for, from the top."""
         parts: dict[int, list[Sample]] = {}
         for sample in samples:
             parts.setdefault(self._part(sample.at - since), []).append(sample)
@@ -157,9 +147,9 @@ class _Making:
         said = f"On average {held:.1f} of {words.count(size, 'node')} held" if samples else "Nothing was measured yet"
         missing = (len(samples) + 1) * self._interval < 0.98 * self._length
         gaps = "; where there is no column, the service did not run, or had no page" if missing and samples else ""
-        return Chart(columns, _scale(size, "node"), said + gaps)
+        return {"columns": columns, "scale": _scale(size, "node"), "said": said + gaps}
 
-    def _starts(self, paired: Sequence[tuple[int, str]]) -> Chart:
+    def _starts(self, paired: Sequence[tuple[int, str]]) -> dict[str, Any]:
         parts: dict[int, Counter[bool]] = {}
         for at, how in paired:
             parts.setdefault(self._part(at), Counter())[how == TOGETHER_SAID] += 1
@@ -169,7 +159,8 @@ class _Making:
             together, apart = 100 * counts[True] / most, 100 * counts[False] / most
             shares = (("together", 100 - together, together), ("apart", 100 - together - apart, apart))
             columns.append(self._column(part, shares, f"{counts[True]} together, {counts[False]} apart"))
-        return Chart(columns, _scale(most, "start"), f"{words.count(len(paired), 'start')} of jobs with mates")
+        said = f"{words.count(len(paired), 'start')} of jobs with mates"
+        return {"columns": columns, "scale": _scale(most, "start"), "said": said}
 
     def _away(self, events: Iterable[EventRecord], instant: int, axis: Axis) -> list[tuple[str, list[Bar], str]]:
         """Return when each peer was away: as bars and in words."""

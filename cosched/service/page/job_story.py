@@ -84,7 +84,7 @@ class Stories:
         ahead_of_us = [at for at, _ in expected.values()]
         jobs = [job, *filter(None, side.values())]
         axis = Axis.over(now, (*_instants(jobs, ahead_of_us, now), *(moment.at for moment in moments)))
-        lanes = lanes_of(job, events, told, record.mates, axis, expected)
+        lanes = lanes_of(job, events, told, record, axis, expected)
         said = {"title": sentences.title(job), "why": sentences.waits(job, side, now), "untold": list(_untold(told))}
         listed = {"facts": list(_facts(job)), "outlooks": list(_expected(explained, now)), "story": moments}
         drawn = {"sides": [(lane, _points(lane.domain, moments, axis)) for lane in lanes], "gap": _gap(job, axis)}

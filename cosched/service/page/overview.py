@@ -26,15 +26,7 @@ Start = tuple[datetime, str]  # when one is expected, and what is said of it bes
 Starts = Mapping[str, Start]
 ROWS = 25  # of one page
 MAX_EVENTS = 2000  # of the jobs of one page
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A line about a domain; `bad` if it needs attention."""
-
-    name: str
-    value: str
-    bad: bool = False
+Fact = tuple[str, str, bool]  # a line about a domain: its name, its value, and whether it needs attention
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +51,6 @@ class Lane:
     age: str
     said: str
     bars: Sequence[Bar]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A pair or a group."""
-
-    job: int
-    title: str
-    owner: str
-    name: str
-    why: str
-    lanes: Sequence[Lane]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +85,8 @@ class Overviews:
         expected = (at for one in explained.values() for at, _ in starts(one, now).values())
         axis = Outlook(now, past, (*expected, *map(self._described.when, _ends(shown))))
         rows, found = await self._rows(shown, told, explained, axis), problems(situation)
-        drawn = {bar.kind for row in rows for lane in row.lanes for bar in lane.bars}
-        untold = list(_untold(rows, told, domain.name))
+        lanes = [lane for row in rows for lane in row["lanes"]]
+        drawn, untold = {bar.kind for lane in lanes for bar in lane.bars}, list(_untold(lanes, told))
         pairs = {"rows": rows, "all_rows": len(visible), "untold": untold, "drawn": drawn}
         of_all = {"glance": glance(domain, found), "problems": found, "domains": _cards(domain, told, now)}
         asked = {"now": now, "instant": instant, "past": past, "axis": axis, "find": find, "first": first}
@@ -115,7 +95,8 @@ class Overviews:
 
     async def _rows(
         self, records: Sequence[JobRecord], told: Mapping[str, Told], explained: Mapping[int, Explanation], axis: Axis
-    ) -> list[Row]:
+    ) -> list[dict[str, Any]]:
+        """Return the rows of the page: pairs and groups."""
         events: dict[int | None, list[Event]] = {}
         ids = [record.id for record in records]
         for event in await self._described.reads.read(Reader.stories, ids, OF_LANES, MAX_EVENTS):
@@ -124,11 +105,11 @@ class Overviews:
 
     def _row(
         self, record: JobRecord, events: Sequence[Event], told: Mapping[str, Told], explained: Explanation, axis: Axis
-    ) -> Row:
+    ) -> dict[str, Any]:
         job, expected = Job(self._described.views.job(record)), starts(explained, axis.now)
-        lanes = list(lanes_of(job, events, told, record.mates, axis, expected))
-        why = sentences.row(job, others(record, told), axis.now)
-        return Row(record.id, sentences.title(job), job.owner, job.name, why, lanes)
+        lanes = list(lanes_of(job, events, told, record, axis, expected))
+        said = {"title": sentences.title(job), "why": sentences.row(job, others(record, told), axis.now)}
+        return {"job": record.id, "owner": job.owner, "name": job.name, **said, "lanes": lanes}
 
 
 def _past(records: Iterable[JobRecord], instant: int) -> str:
@@ -182,16 +163,11 @@ def starts(explained: Explanation, now: datetime) -> Starts:
 
 
 def lanes_of(
-    job: Job,
-    events: Sequence[Event],
-    told: Mapping[str, Told],
-    mates: Mapping[str, str | None],
-    axis: Axis,
-    expected: Starts,
+    job: Job, events: Sequence[Event], told: Mapping[str, Told], record: JobRecord, axis: Axis, expected: Starts
 ) -> Iterator[Lane]:
     """Yield the lanes of a job and its mates, by domain."""
     yield lane_of(job, events, axis, expected.get(job.domain))
-    for peer, id in mates.items():
+    for peer, id in record.mates.items():
         yield lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer))
 
 
@@ -217,11 +193,10 @@ def lane_of_mate(
     return Lane(peer, id, state, age, agreed or sentences.to_start(ours, peer, axis.now), bars)
 
 
-def _untold(rows: Iterable[Row], told: Mapping[str, Told], here: str) -> Iterator[str]:
+def _untold(lanes: Sequence[Lane], told: Mapping[str, Told]) -> Iterator[str]:
     """Yield what peers do not tell, once each: their lanes have no more than what is known here."""
-    lanes = [lane for row in rows for lane in row.lanes if lane.domain != here and lane.job]
     for peer, answer in told.items():
-        if any(lane.domain == peer and lane.job not in answer.jobs for lane in lanes):
+        if any(lane.domain == peer and lane.job and lane.job not in answer.jobs for lane in lanes):
             yield f"{answer.problem or sentences.UNTOLD.format(peer=peer)}."
 
 
@@ -243,7 +218,7 @@ def _said(job: Job, axis: Axis, expected: datetime | None) -> str:
 
 
 def _cards(here: Domain, told: Mapping[str, Told], now: datetime) -> list[DomainCard]:
-    serves = Fact("Serves", f"for {words.until(here.serving_since, now)}")
+    serves = "Serves", f"for {words.until(here.serving_since, now)}", False
     cards = [_card(here, "this domain", [serves, *_facts(here, now)])]
     for peer in here.peers:
         said = told[peer.name]
@@ -256,28 +231,25 @@ def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
     state = {"reachable": "answers", "unreachable": "gives no answer", "refused": "refused"}.get(peer.state, "unknown")
     if peer.stopped_at is not None:
         back = "soon" if peer.back_by is None else words.soon(peer.back_by, now)
-        return [Fact("Stopped", f"{words.ago(peer.stopped_at, now)}, said it would be back {back}", True)]
+        return [("Stopped", f"{words.ago(peer.stopped_at, now)}, said it would be back {back}", True)]
     heard = f"{state}, for {words.until(peer.since, now)}" if peer.since is not None else state
     if peer.state in ("unreachable", "refused"):
-        return [Fact("Heartbeat", heard, True)]
+        return [("Heartbeat", heard, True)]
     clock = "unknown"
     if peer.clock_offset is not None:
         side = "ahead" if peer.clock_offset.total_seconds() > 0 else "behind"
         clock = f"{words.milliseconds(peer.clock_offset)} {side}, ± {words.milliseconds(peer.clock_uncertainty)}"
-    return [Fact("Heartbeat", heard), Fact("Round trip", words.milliseconds(peer.round_trip)), Fact("Clock", clock)]
+    trip = words.milliseconds(peer.round_trip)
+    return [("Heartbeat", heard, False), ("Round trip", trip, False), ("Clock", clock, False)]
 
 
 def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
     if domain is None:
         return []
-    jobs, drain = domain.jobs, domain.drain
-    facts = [
-        Fact("Scheme", domain.scheme_in_words().removeprefix("scheme ")),
-        Fact("Jobs", f"{jobs['queued'] + jobs['ready']} wait, {jobs['holding']} hold, {jobs['running']} run"),
-    ]
-    if drain is not None:
-        facts.append(Fact("Drains", f"since {words.until(drain.since, now)}", True))
-    return facts
+    jobs, drain, scheme = domain.jobs, domain.drain, domain.scheme_in_words().removeprefix("scheme ")
+    said = f"{jobs['queued'] + jobs['ready']} wait, {jobs['holding']} hold, {jobs['running']} run"
+    drains = [("Drains", f"since {words.until(drain.since, now)}", True)] if drain is not None else []
+    return [("Scheme", scheme, False), ("Jobs", said, False), *drains]
 
 
 def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "") -> DomainCard:

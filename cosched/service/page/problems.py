@@ -56,16 +56,11 @@ class Situation:
 
 def problems(situation: Situation) -> list[Problem]:
     """Return what is wrong, the worst first."""
-    found = [
-        *_stalled(situation),
-        *(problem for peer in situation.domain.peers for problem in _of_peer(situation, peer)),
-        *_drains(situation),
-        *_cap(situation),
-        *_holds(situation),
-        *_each_other(situation),
-        *_unknown(situation),
-        *_unsubmitted(situation),
-    ]
+    found = list(_stalled(situation))
+    for peer in situation.domain.peers:
+        found += _of_peer(situation, peer)
+    for kind in (_drains, _cap, _holds, _each_other, _unknown, _unsubmitted):
+        found += kind(situation)
     return sorted(found, key=lambda problem: problem.weight)
 
 

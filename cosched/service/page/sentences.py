@@ -43,8 +43,6 @@ HOLDS, MATE_HOLDS, HAVE_SLOT = (
 NOT_THERE, OTHER = "wait{s} for jobs that {peer} has not got yet", "wait{s} for jobs of {peer}"
 _BY_STATUS: dict[int, str] = {wire.MATE_STATUS_HOLDING: MATE_HOLDS, wire.MATE_STATUS_UNSUBMITTED: NOT_THERE}
 ORDER = (HOLDS, MATE_HOLDS, HAVE_SLOT, NOT_THERE, OTHER)
-
-
 _SHOWN = ("", story.WAITS_IN_QUEUE, story.MATE_HOLDS, Why.MATE_QUEUING, Why.MATE_UNSUBMITTED)  # by the lanes
 
 

@@ -34,9 +34,6 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-# Of a database that was closed
-
-
 def note_sums(path: Path) -> None:
     """Write the check sums of a database that nobody has open. Without room for them there are none."""
     made = beside(path, ".sums.new")
@@ -73,9 +70,6 @@ def _sums(path: Path) -> Iterator[str]:
         yield os.pread(file.fileno(), *_CHANGES).hex()
         while piece := file.read(_PIECE):
             yield f"{zlib.crc32(piece):08x}"
-
-
-# Of one that was left open
 
 
 def same_boot(lock: BinaryIO) -> bool:

@@ -156,12 +156,19 @@ def read_link(message: domain_pb2.LinkJobsRequest) -> Named:
 def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
     if message.HasField("group") and message.mates:
         raise FieldError("group", EXCLUSIVE)
-    named = _group(message.group, message.or_alone) if message.HasField("group") else _mate(message)
-    if named is not None:
-        return named._replace(terms=read_terms(message.terms)) if message.HasField("terms") else named
-    if message.HasField("terms") and not message.HasField("in_place_of"):
+    if len(message.mates) > 1:
+        raise TooManyMatesError("mates", "more than one mate is not supported yet")
+    if message.HasField("group"):
+        named = _group(message.group, message.or_alone)
+    elif message.mates:
+        named = read_mate("mates[0]", message.mates[0], message.or_alone)
+    elif message.or_alone:
+        raise FieldError("or_alone", "has no effect without a mate or a group")
+    elif message.HasField("terms") and not message.HasField("in_place_of"):
         raise FieldError("terms", "has no effect without a mate or a group")
-    return None
+    else:
+        return None
+    return named._replace(terms=read_terms(message.terms)) if message.HasField("terms") else named
 
 
 def _adoptable(message: domain_pb2.SubmitJobRequest) -> bool:
@@ -174,14 +181,6 @@ def _in_place_of(message: domain_pb2.SubmitJobRequest) -> str:
     if message.mates or message.HasField("group") or message.adoptable:
         raise FieldError("in_place_of", "gives the job the mates of the other one: name no others")
     return check_text("in_place_of.job_id", message.in_place_of.job_id, MAX_JOB_ID)
-
-
-def _mate(message: domain_pb2.SubmitJobRequest) -> Named | None:
-    if len(message.mates) > 1:
-        raise TooManyMatesError("mates", "more than one mate is not supported yet")
-    if message.or_alone and not message.mates:
-        raise FieldError("or_alone", "has no effect without a mate or a group")
-    return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None
 
 
 def _group(group: job_pb2.GroupName, or_alone: bool) -> Named:

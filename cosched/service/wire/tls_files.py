@@ -19,7 +19,6 @@ from cosched.service.wire.revocations import Revocations, read_revocations
 from cosched.words.errors import InputError
 
 _LOG = logging.getLogger(__name__)
-_Stamp = tuple[tuple[int, int, int] | None, ...]  # for each file: when it changed, its size, its inode
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class TlsFiles:
         self._paths = (ca, certificate, key)
         self._crl = crl
         self._lock = Lock()
-        self._stamp = self._look()
+        self._stamp = tuple(map(stamp_of, self._paths))
         self._generation = 1
         self._list_stamp = self._look_at_list()
         self._material = self._read()
@@ -94,17 +93,13 @@ class TlsFiles:
         The list is for open connections, too: `Material.revokes`.
         """
         with self._lock:
-            stamp = self._look()
-            if stamp != self._stamp:
+            if (stamp := tuple(map(stamp_of, self._paths))) != self._stamp:
                 self._stamp = stamp
                 self._replace()
             if self._crl is not None and (of_list := self._look_at_list()) != self._list_stamp:
                 self._list_stamp = of_list
                 self._replace_list(self._crl)
             return self._generation, self._material
-
-    def _look(self) -> _Stamp:
-        return tuple(map(stamp_of, self._paths))
 
     def _look_at_list(self) -> tuple[object, int]:
         """Return the stamp of the list, and the generation of the authorities that must have signed it."""
@@ -155,7 +150,7 @@ class TlsFiles:
 
 
 def stamp_of(path: Path) -> tuple[int, int, int] | None:
-    """Return what is another for a file that has changed; None: it is not there."""
+    """Return what is another for a file that has changed: when it did, its size, its inode; None: it is not there."""
     try:
         about = os.stat(path)
     except OSError:

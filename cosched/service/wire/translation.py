@@ -11,16 +11,9 @@ from cosched.service.wire.message_parts import write_instant
 from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, GET_MATE_STATUS, START_JOB, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
 
-CALLS: tuple[CallOnWire[Any, Any, Any, Any], ...] = (
-    GET_MATE_JOB_ID,
-    GET_MATE_STATUS,
-    TRY_START_MATE,
-    START_JOB,
-    GET_MEMBER,
-    PROPOSE_GROUP_START,
-    SETTLE_GROUP_START,
-    GET_PROPOSAL,
-)
+_OF_PAIRS = (GET_MATE_JOB_ID, GET_MATE_STATUS, TRY_START_MATE, START_JOB)
+_OF_GROUPS = (GET_MEMBER, PROPOSE_GROUP_START, SETTLE_GROUP_START, GET_PROPOSAL)
+CALLS: tuple[CallOnWire[Any, Any, Any, Any], ...] = (*_OF_PAIRS, *_OF_GROUPS)
 ON_WIRE = {call.request: call for call in CALLS}
 
 
