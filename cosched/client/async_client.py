@@ -11,7 +11,7 @@ import grpc
 
 from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts, Feed
-from cosched.client.calls import WATCH, Call, JobLike
+from cosched.client.calls import WATCH, Call, JobLike, Words
 from cosched.client.client import Connected
 from cosched.client.domains import Nodes
 from cosched.client.events import Event
@@ -64,21 +64,13 @@ class AsyncClient(Connected, AbstractAsyncContextManager["AsyncClient"]):
     resume = _asks(calls.resume)
 
     async def jobs(
-        self,
-        states: Iterable[str] | None = None,
-        owner: str | None = None,
-        paired_only: bool = False,
-        group: str | None = None,
+        self, states: Words | None = None, owner: str | None = None, paired_only: bool = False, group: str | None = None
     ) -> list[Job]:
         """Return all jobs in these states (by default all that have not ended), in the order of submission."""
         return [job async for job in self.iter_jobs(states, owner, paired_only, group)]
 
     def iter_jobs(
-        self,
-        states: Iterable[str] | None = None,
-        owner: str | None = None,
-        paired_only: bool = False,
-        group: str | None = None,
+        self, states: Words | None = None, owner: str | None = None, paired_only: bool = False, group: str | None = None
     ) -> AsyncIterator[Job]:
         """Iterate over the same jobs."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
@@ -101,12 +93,7 @@ class AsyncClient(Connected, AbstractAsyncContextManager["AsyncClient"]):
         return [group async for group in self._ask_for_pages(calls.nodes())]
 
     def events(
-        self,
-        after: int | None = None,
-        jobs: Iterable[JobLike] = (),
-        kinds: Iterable[str] = (),
-        *,
-        until_now: bool = False,
+        self, after: int | None = None, jobs: Iterable[JobLike] = (), kinds: Words = (), *, until_now: bool = False
     ) -> AsyncIterator[Event]:
         """Iterate over the domain's events as they happen; see Client.events."""
         return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now), self._tls))

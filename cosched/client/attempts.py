@@ -72,26 +72,18 @@ class Attempts:
 def _somebody_listens(server: str) -> bool:
     """Return whether connections to this address are accepted, or wait until they are."""
     try:
-        with _connected(server):
-            return True
+        if server.startswith("unix:"):
+            with socket.socket(socket.AF_UNIX) as knocking:
+                knocking.setblocking(False)
+                knocking.connect(server.removeprefix("unix:"))
+        else:
+            host, _, port = server.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), TIMEOUT).close()
     except BlockingIOError:  # the queue of a Unix socket is full
         return True
     except OSError:
         return False
-
-
-def _connected(server: str) -> socket.socket:
-    if not server.startswith("unix:"):
-        host, _, port = server.rpartition(":")
-        return socket.create_connection((host.strip("[]"), int(port)), TIMEOUT)
-    knocking = socket.socket(socket.AF_UNIX)
-    try:
-        knocking.setblocking(False)
-        knocking.connect(server.removeprefix("unix:"))
-    except BaseException:
-        knocking.close()
-        raise
-    return knocking
+    return True
 
 
 class Feed:

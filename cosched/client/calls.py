@@ -42,6 +42,7 @@ UNNAMED_GROUP = "members, windows and an instant need the name of their group"
 Windows = Mapping[str, tuple[Span, Span]]
 NO_WINDOWS: Windows = MappingProxyType({})
 Instant = float | datetime  # seconds since 1970
+Words = Iterable[str]
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -155,9 +156,8 @@ def cancel(job: JobLike, *, unless_started: bool = False, final: bool = False) -
 
     `final`: no other job will be submitted in its place, so nobody waits for one.
     """
-    request = wire.CancelJobRequest(
-        request_id=request_id(), job=job_ref(job), unless_started=unless_started, final=final
-    )
+    ref = job_ref(job)
+    request = wire.CancelJobRequest(request_id=request_id(), job=ref, unless_started=unless_started, final=final)
     return Call("CancelJob", request, _job)
 
 
@@ -225,9 +225,7 @@ def job(job: JobLike) -> Call[Job]:
     return Call("GetJob", wire.GetJobRequest(job=job_ref(job)), _job)
 
 
-def jobs(
-    states: Iterable[str] | None, owner: str | None, paired_only: bool, group: str | None = None
-) -> Call[list[Job]]:
+def jobs(states: Words | None, owner: str | None, paired_only: bool, group: str | None) -> Call[list[Job]]:
     """Ask for the first page; see Client.jobs."""
     chosen = enums(states or (), JOB_STATES, "JOB_STATE_")
     request = wire.ListJobsRequest(states=chosen, owner=owner or "", paired_only=paired_only, group=group or "")
@@ -292,9 +290,7 @@ def find_mates(job: JobLike, *, host: str | None = None, nodelist: str = "", por
     return Call("FindMates", request, lambda answer: list(map(FoundMate, answer.mates)))
 
 
-def events(
-    after: int | None, jobs: Iterable[JobLike], kinds: Iterable[str], until_now: bool
-) -> wire.WatchEventsRequest:
+def events(after: int | None, jobs: Iterable[JobLike], kinds: Words, until_now: bool) -> wire.WatchEventsRequest:
     """See Client.events."""
     chosen, refs = enums(kinds, EVENT_KINDS, "EVENT_KIND_"), map(job_ref, jobs)
     return wire.WatchEventsRequest(jobs=refs, kinds=chosen, after_sequence=after, until_now=until_now)
@@ -377,7 +373,7 @@ def _script(script: str | bytes | Path) -> bytes:
     return script.encode()
 
 
-def enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[str]:
+def enums(words: Words, known: Mapping[int, str], prefix: str) -> list[str]:
     """Return values of an enumeration of the protocol, whose words are known; ValueError."""
     given = [words] if isinstance(words, str) else list(words)
     for word in given:

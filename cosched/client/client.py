@@ -11,7 +11,7 @@ import grpc
 
 from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts, Feed
-from cosched.client.calls import WATCH, Call, JobLike
+from cosched.client.calls import WATCH, Call, JobLike, Words
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Nodes
 from cosched.client.events import Event
@@ -97,11 +97,7 @@ class Client(Connected, AbstractContextManager["Client"]):
     resume = _asks(calls.resume)
 
     def jobs(
-        self,
-        states: Iterable[str] | None = None,
-        owner: str | None = None,
-        paired_only: bool = False,
-        group: str | None = None,
+        self, states: Words | None = None, owner: str | None = None, paired_only: bool = False, group: str | None = None
     ) -> list[Job]:
         """Return all jobs in these states (by default all that have not ended), in the order of submission.
 
@@ -110,11 +106,7 @@ class Client(Connected, AbstractContextManager["Client"]):
         return list(self.iter_jobs(states, owner, paired_only, group))
 
     def iter_jobs(
-        self,
-        states: Iterable[str] | None = None,
-        owner: str | None = None,
-        paired_only: bool = False,
-        group: str | None = None,
+        self, states: Words | None = None, owner: str | None = None, paired_only: bool = False, group: str | None = None
     ) -> Iterator[Job]:
         """Iterate over the same jobs; the next page is fetched while you use the present one."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
@@ -137,12 +129,7 @@ class Client(Connected, AbstractContextManager["Client"]):
         return list(self._ask_for_pages(calls.nodes()))
 
     def events(
-        self,
-        after: int | None = None,
-        jobs: Iterable[JobLike] = (),
-        kinds: Iterable[str] = (),
-        *,
-        until_now: bool = False,
+        self, after: int | None = None, jobs: Iterable[JobLike] = (), kinds: Words = (), *, until_now: bool = False
     ) -> Iterator[Event]:
         """Iterate over events from now on; with `after` also over earlier ones with numbers above `after` (0: all).
 

@@ -149,12 +149,10 @@ def _values(message: Any) -> dict[str, Any]:
 
 
 def _plain(field: Any, value: Any) -> Any:
+    if field.enum_type is not None:
+        return field.enum_type.values_by_number[value].name.lower()
     if field.message_type is None:
-        return field.enum_type.values_by_number[value].name.lower() if field.enum_type else _listed(value)
+        return value if isinstance(value, str | int | float | bool) else tuple(value)
     if field.message_type.name == "Timestamp":
         return value.ToDatetime(UTC)
     return f"{value.domain}:{value.job_id}" if value.job_id else value.domain  # a JobRef
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool) else tuple(value)

@@ -47,8 +47,13 @@ def _refusal(place: tuple[str, int], address: str, tls: Tls) -> str | None:
         why = "the key is not the certificate's" if error.reason == "KEY_VALUES_MISMATCH" else "not PEM files for TLS"
         files = ", ".join(str(file) for file in (tls.ca, tls.certificate, tls.key) if file is not None)
         return f"{files} cannot be used: {why}; check {_SETTINGS}"
+    name = place[0]
+    if tls.server_identity is not None:
+        from cosched.certificates.pem import server_name  # slow: it takes a tenth of a second
+
+        name = server_name(tls.server_identity)
     try:
-        if not _is_refused(place, context, _name(place, tls)):
+        if not _is_refused(place, context, name):
             return None
     except ssl.SSLCertVerificationError as error:
         return _verification(address, place, tls, error)
@@ -97,17 +102,4 @@ def _context(tls: Tls) -> ssl.SSLContext:
 
 
 def _connected(place: tuple[str, int], context: ssl.SSLContext, name: str) -> ssl.SSLSocket:
-    plain = socket.create_connection(place, TIMEOUT)
-    try:
-        return context.wrap_socket(plain, server_hostname=name)
-    except BaseException:
-        plain.close()
-        raise
-
-
-def _name(place: tuple[str, int], tls: Tls) -> str:
-    if tls.server_identity is None:
-        return place[0]
-    from cosched.certificates.pem import server_name  # slow: it takes a tenth of a second
-
-    return server_name(tls.server_identity)
+    return context.wrap_socket(socket.create_connection(place, TIMEOUT), server_hostname=name)
