@@ -168,7 +168,8 @@ def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], day
     The list is signed anew, for `days` days, also without a certificate to add.
     """
     path = folder / CA_LIST
-    entries = {entry.serial_number: entry for entry in _revoked(path)}
+    before = parse_lists(path, read(path)) if path.exists() else []
+    entries = {entry.serial_number: entry for listed in before for entry in listed}
     now = datetime.now(UTC)
     for each in certificates:
         leaf = parse_certificates(each, read(each))[0]
@@ -188,10 +189,6 @@ def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], day
     pem = builder.sign(authority.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     _write_together([(path, pem, _PUBLIC)])
     return Listed(path, len(entries), end.timestamp())
-
-
-def _revoked(path: Path) -> list[x509.RevokedCertificate]:
-    return [entry for found in parse_lists(path, read(path)) for entry in found] if path.exists() else []
 
 
 def _check_issued(path: Path, leaf: x509.Certificate, authority: Authority) -> None:
@@ -232,17 +229,9 @@ def _purposes(user: bool) -> x509.ExtendedKeyUsage:
 
 
 def _key_usage(authority: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not authority,
-        key_cert_sign=authority,
-        crl_sign=authority,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    not_for = dict.fromkeys((*others, "encipher_only", "decipher_only"), False)
+    return x509.KeyUsage(digital_signature=not authority, key_cert_sign=authority, crl_sign=authority, **not_for)
 
 
 def _builder(subject: x509.Name, key: EllipticCurvePrivateKey, end: datetime) -> x509.CertificateBuilder:

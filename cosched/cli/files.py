@@ -11,6 +11,7 @@ from cosched.words.errors import InputError
 
 _LIST = "deploy/FILES"
 _PACKAGE = Path(__file__).parents[1]
+_SOURCE = next(folder for folder in (_PACKAGE / "files", _PACKAGE.parent) if folder.is_dir())  # else of a source tree
 
 
 @click.command(short_help="Write out unit files, hooks, examples, alerts.")
@@ -21,25 +22,14 @@ def files(folder: str, force: bool) -> None:
 
     systemd units, Slurm's hooks, example configurations, SQL, alerts, a dashboard, and the pages that explain them.
     """
-    source, target = _source(), Path(folder)
-    purposes = _purposes(source)
+    target, lines = Path(folder), (_SOURCE / _LIST).read_text(encoding="utf-8").splitlines()
+    purposes = dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
     if not force and (there := next((name for name in purposes if (target / name).exists()), None)) is not None:
         raise InputError(str(target / there), None, "exists already; --force overwrites it")
     for name in purposes:
-        _copy(source / name, target / name)
+        _copy(_SOURCE / name, target / name)
     width = max(map(len, purposes))
     show_text("\n".join(f"{name:<{width}}  {purpose}" for name, purpose in purposes.items()))
-
-
-def _source() -> Path:
-    """Return the folder of the files: in an installed package a part of it, in a source tree its top."""
-    installed = _PACKAGE / "files"
-    return installed if installed.is_dir() else _PACKAGE.parent
-
-
-def _purposes(source: Path) -> dict[str, str]:
-    lines = (source / _LIST).read_text(encoding="utf-8").splitlines()
-    return dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
 
 
 def _copy(source: Path, target: Path) -> None:

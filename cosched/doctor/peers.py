@@ -34,9 +34,10 @@ async def check_peers(configuration: Configuration, serving: Domain | None) -> l
         return [problem("peers", "not called: the files of [tls] cannot be used", "correct those first")]
     views = await _views(configuration, PeerCredentials(files) if files else None)
     most = float(configuration.coscheduling.max_clock_offset)
-    names = _names(configuration.domain.name, files)
+    named = ["[[peer]]", f'name = "{configuration.domain.name}"']  # what a peer needs for this domain but its address
+    named += [f'identity = "{files.current()[1].identity}"'] if files else []
     ca = configuration.tls.ca if configuration.tls else None
-    ends = {view.name: Ends(configuration.domain.name, view.name, ca, names) for view in views}
+    ends = {view.name: Ends(configuration.domain.name, view.name, ca, tuple(named)) for view in views}
     return [found for view in views for found in _judged(view, ends[view.name], serving, most)]
 
 
@@ -47,12 +48,6 @@ def _files(configuration: Configuration) -> TlsFiles | None:
     return TlsFiles(files.ca, files.certificate, files.key, files.crl)
 
 
-def _names(here: str, files: TlsFiles | None) -> tuple[str, ...]:
-    """Return the lines that a peer's configuration needs for this domain, without the address."""
-    identity = [f'identity = "{files.current()[1].identity}"'] if files else []
-    return ("[[peer]]", f'name = "{here}"', *identity)
-
-
 async def _views(configuration: Configuration, credentials: PeerCredentials | None) -> list[PeerView]:
     """Ask all peers; return what is then known of them."""
     timeout = float(configuration.coscheduling.peer_timeout)
@@ -61,16 +56,11 @@ async def _views(configuration: Configuration, credentials: PeerCredentials | No
         await peers.beat()
         for view in peers.views():
             if view.state == PEER_STATE_REACHABLE:
-                await _ask_as_peer(peers, view.name)
+                with suppress(CallError):  # the view shows it
+                    await peers.call(view.name, GetMateStatus(PROBE, PROBE))  # only peers may; it changes nothing
         return peers.views()
     finally:
         await peers.close()
-
-
-async def _ask_as_peer(peers: PeerClients, peer: str) -> None:
-    """Make a call that only peers may make, and that changes nothing."""
-    with suppress(CallError):  # the view shows it
-        await peers.call(peer, GetMateStatus(PROBE, PROBE))
 
 
 def _judged(view: PeerView, ends: Ends, serving: Domain | None, most: float) -> Iterator[Finding]:

@@ -146,8 +146,10 @@ def read_catalogue(path: str) -> Catalogue:
 
 def sources_of(path: str, catalogue: Catalogue, *, present: bool) -> list[Asked]:
     """Return the sources to ask for what holds at present, or else for long-term means. InputError names the key."""
-    asked = []
-    for number, table in enumerate(_tables(catalogue), 1):
+    asked, tables = [], list(catalogue.source)
+    if catalogue.domain and all(table.get("kind") != DOMAINS.name for table in tables):
+        tables.append({"kind": DOMAINS.name})  # domains whose machines are wanted are a source, too
+    for number, table in enumerate(tables, 1):
         kind = _kind(path, number, table)
         try:
             settings = kind.settings.model_validate(table)
@@ -161,14 +163,6 @@ def sources_of(path: str, catalogue: Catalogue, *, present: bool) -> list[Asked]
             name = f"source {number} ({kind.name})"
             asked.append(Asked(name, make(settings, Path(path).parent), float(settings.timeout), max_age))
     return asked
-
-
-def _tables(catalogue: Catalogue) -> list[dict[str, Any]]:
-    """Return the tables under [[source]]; domains whose machines are wanted are sources, too, if need be the last."""
-    tables = list(catalogue.source)
-    if catalogue.domain and all(table.get("kind") != DOMAINS.name for table in tables):
-        tables.append({"kind": DOMAINS.name})
-    return tables
 
 
 def _kind(path: str, number: int, table: Mapping[str, Any]) -> SourceKind:

@@ -73,11 +73,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        machines: Sequence[Machine],
-        sites: Sequence[Site],
-        metrics: Sequence[str] = METRICS,
-        most: float = math.inf,
+        self, machines: Group, sites: Sequence[Site], metrics: Sequence[str] = METRICS, most: float = math.inf
     ) -> None:
         values = rankings(machines)
         self._collections: list[list[_Ranked]] = []

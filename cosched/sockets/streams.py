@@ -23,6 +23,7 @@ SILENT = 20.0  # seconds without any, after which the stream has ended
 _MOST = 1 << 16  # bytes of data in a frame
 _ONLY_OURS, _ANYBODY = 0o600, 0o666  # modes of the socket
 _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+_Arrive = Callable[[], Awaitable[_Connection]]
 
 
 class StreamError(Exception):
@@ -33,12 +34,7 @@ class Streams:
     """One end. `arrive` connects what the other end opens; OSError: it cannot, so that connection ends at once."""
 
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        arrive: Callable[[], Awaitable[_Connection]],
-        *,
-        first: bool,
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, arrive: _Arrive, *, first: bool
     ) -> None:
         self._reader, self._writer = reader, writer
         self._arrive = arrive

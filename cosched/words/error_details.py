@@ -16,13 +16,7 @@ DETAILS = "grpc-status-details-bin"
 
 def error_info(error: grpc.RpcError) -> tuple[str, Mapping[str, str]] | None:
     """Return the reason and metadata of an error from a cosched service; None for any other error."""
-    for key, value in error.trailing_metadata() or ():
-        if key == DETAILS:
-            return _parse(value)
-    return None
-
-
-def _parse(details: bytes) -> tuple[str, Mapping[str, str]] | None:
+    details = next((value for key, value in error.trailing_metadata() or () if key == DETAILS), b"")
     try:
         return next(filter(None, map(_ours, Status.FromString(details).details)), None)
     except DecodeError:  # not ours: a proxy's, for example

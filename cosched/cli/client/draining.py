@@ -55,18 +55,15 @@ def resume(server: str | None) -> None:
 def _wait(client: Client) -> None:
     """Wait until the domain is drained or resumed; on each change say which jobs it waits for."""
     told: tuple[str, ...] = ()
-    while True:
-        domain = client.domain()
-        if domain.drain is None:
-            say(printable(f"{domain.name} was resumed"))
-            return
-        if not domain.drain.waits_for:
-            say(printable(f"{domain.name} is drained: no job here holds nodes for its mate"))
-            return
-        if domain.drain.waits_for != told:
-            told = domain.drain.waits_for
-            say(printable(_waits(domain.drain)))
+    domain = client.domain()
+    while (drain := domain.drain) is not None and drain.waits_for:
+        if drain.waits_for != told:
+            told = drain.waits_for
+            say(printable(_waits(drain)))
         time.sleep(LOOK_EVERY)
+        domain = client.domain()
+    done = "was resumed" if drain is None else "is drained: no job here holds nodes for its mate"
+    say(printable(f"{domain.name} {done}"))
 
 
 def _waits(drain: Drain) -> str:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cosched.cli.parameters import Parsed, all_of
 from cosched.validation.group_names import check_members, names_job, wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
-from cosched.words.errors import InputError
-
-if TYPE_CHECKING:
-    from cosched.client import Domain
 
 
 def _job_id(text: str) -> str:
@@ -98,9 +94,3 @@ def check_destinations(
         raise click.UsageError(f"--to: {names[1 + wrong[0]]!r} {wrong[1]}")
     if names[0] in names[1:]:
         raise click.UsageError(f"--to: {names[0]!r} is named twice: a group has one job on each domain")
-
-
-def check_destination(name: str, domain: Domain) -> None:
-    """Check that the domain is the one that was named; InputError."""
-    if domain.name != name:
-        raise InputError("--to", None, f"at the address of {name} is domain {domain.name}: mend client.toml")

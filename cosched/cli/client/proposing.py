@@ -32,13 +32,12 @@ NOTHING_TAKEN = "nothing was submitted: no choice was taken"
 PATIENCE = 10.0  # seconds for a domain's answer
 NO_QUOTES = ("NO_QUOTES", "UNIMPLEMENTED")  # of a scheduler that foresees nothing, and of an older domain
 Submit = Callable[[Sequence[Part]], list[str]]  # submits jobs, all or none, and returns their ids; NotTaken, Failure
-Wait = float | str  # seconds until a domain would start its job; or why it does not say
 
 
 class Answer(NamedTuple):
     """What a domain says of a proposal, and whether it gives nodes by their names."""
 
-    wait: Wait
+    wait: float | str  # seconds until it would start its job; or why it does not say
     by_name: bool
 
 

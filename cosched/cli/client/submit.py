@@ -20,15 +20,7 @@ from cosched.cli.client.directives import given_options, read_directives
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
-from cosched.cli.client.jobs import (
-    DESTINATION,
-    JOB_ANYWHERE,
-    JOB_ID,
-    check_destination,
-    check_destinations,
-    group_options,
-    pair_options,
-)
+from cosched.cli.client.jobs import DESTINATION, JOB_ANYWHERE, JOB_ID, check_destinations, group_options, pair_options
 from cosched.cli.client.node_counts import NODE_COUNT, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection
@@ -219,9 +211,8 @@ def submit(
             return [_submit_one(ctx, connected_to(to.domain), to, options, parsable)]
         check_alone(grid, parts, given_options(ctx))
         chosen = [To(part.domain, script, arguments, part) for part in parts]
-        return _submit_to(
-            ctx, chosen, {**options, "group": options["group"] or f"select-{secrets.token_hex(4)}"}, parsable
-        )
+        group = options["group"] or f"select-{secrets.token_hex(4)}"
+        return _submit_to(ctx, chosen, {**options, "group": group}, parsable)
 
     _, _, asked = _asked(ctx, To("", script), options, to_all=True)
     terms = Terms(max_proposals, iterations, asked["time_limit"])
@@ -278,7 +269,9 @@ def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[
         for to, content, given, asked in read:
             client = stack.enter_context(connected_to(to.domain))
             domains.append(domain := client.domain())
-            check_destination(to.domain, domain)
+            if domain.name != to.domain:
+                said = f"at the address of {to.domain} is domain {domain.name}: mend client.toml"
+                raise InputError("--to", None, said)
             jobs.append((client, _to_submit(client, domain, to, content, given, asked)))
         asked_of = [(to.domain, asked) for to, *_, asked in read]
         when: dict[str, Any] = {"windows": windows_of_all(asked_of, options), "at": instant_of_all(asked_of)}

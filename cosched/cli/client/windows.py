@@ -31,16 +31,12 @@ def _offset(text: str) -> tuple[str, int]:
     return domain, seconds
 
 
-def _instant(text: str) -> int:
-    return parse_instant(text, datetime.now().astimezone())
-
-
 def _after_domain(text: str) -> list[str]:
     return text.rpartition(":")[2].split("..")
 
 
 _WINDOW, _OFFSET = Timed("window", read_window, _after_domain), Timed("offset", _offset, _after_domain)
-_INSTANT = Timed("instant", _instant, lambda text: [text])
+_INSTANT = Timed("instant", lambda text: parse_instant(text, datetime.now().astimezone()), lambda text: [text])
 _AFTER = "Start so long after the group's job there."
 _IN_WINDOW = "When that job starts, counted from those without a window."
 window_options = all_of(
