@@ -56,9 +56,7 @@ OWN: Table = {
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts.", OPERATORS),
     "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups.", USERS),
     "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job.", USERS),
-    "map": Lazy(
-        "cosched.cli.client.mapping", "map_again", "Inside a job: map its data to the nodes it has got.", USERS
-    ),
+    "map": Lazy("cosched.cli.client.mapping", "remap", "Inside a job: map its data to the nodes it has got.", USERS),
     "mates": Lazy("cosched.cli.client.mates", "mates", "Inside a job: tell and ask where its mates are.", USERS),
     "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain.", USERS),
     "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates.", USERS),

@@ -29,7 +29,7 @@ ANSWERS = 60.0  # seconds that a new peer may take
 CLOCKS = 0.5  # seconds by which clocks may differ
 DAYS = 7  # of a week, over which a budget is spread
 _NAME = "What peers call this cluster (its name in Slurm or PBS, or this host's)."
-_SYSTEMS = {  # the command by which a cluster tells its name, where that stands, and what it is called
+_BATCH = {  # the command by which a cluster tells its name, where that stands, and what it is called
     "slurm": (("scontrol", "show", "config"), r"^ClusterName\s*=\s*(\S+)", "Slurm"),
     "pbs": (("qstat", "-B", "-f"), r"^Server: *([^\s.]+)", "PBS"),
 }
@@ -37,9 +37,7 @@ _SYSTEMS = {  # the command by which a cluster tells its name, where that stands
 
 @click.command()
 @click.option("--name", metavar="DOMAIN", help=_NAME)
-@click.option(
-    "--manager", type=click.Choice([*_SYSTEMS, "local"]), help="What runs the jobs (Slurm or PBS, as is here)."
-)
+@click.option("--manager", type=click.Choice([*_BATCH, "local"]), help="What runs the jobs (Slurm or PBS, as is here).")
 @click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
 @click.option("--scheme", type=click.Choice(["hold", "yield"]), help="What jobs do whose mates are not ready (hold).")
 @click.option("--hold-budget", type=click.FloatRange(min=0), metavar="NODE-HOURS", help="A week; a seventh each day.")
@@ -85,7 +83,7 @@ def _make(
 
 def _batch_system(manager: str | None) -> tuple[str, str]:
     """Return what runs the jobs here, and the name of its cluster; empty: local processes, if so chosen. InputError."""
-    for kind, (asked, name, who) in _SYSTEMS.items():
+    for kind, (asked, name, who) in _BATCH.items():
         cluster = _said(asked, name) if manager in (kind, None) else ""
         if cluster:
             return kind, cluster

@@ -91,16 +91,14 @@ def chosen(
     without: Collection[str] = (),
 ) -> Selection:
     """Choose from machines, `without` those of these names. InputError: there is no schedule."""
-    problem = known.problem
+    problem, find = known.problem, FINDERS[sites]
     grid = known.grid.among(machine for machine in known.grid.machines if machine.name not in without)
     try:
         if known.strategy == "user":
-            choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])
+            choice = chosen_by_user(problem, grid, find_sites=find)
         else:
             with progress("choosing machines ..."):
-                choice = chosen_by_search(
-                    problem, grid, find_sites=FINDERS[sites], metrics=metrics, most=most, each=each
-                )
+                choice = chosen_by_search(problem, grid, find_sites=find, metrics=metrics, most=most, each=each)
     except NoScheduleError as error:
         reason = f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
         raise InputError(known.file, None, reason) from None

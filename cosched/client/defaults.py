@@ -66,10 +66,9 @@ def keys_of(domain: str, environment: Mapping[str, str]) -> dict[str, str]:
     known = named_domains(environment)
     if domain not in known:
         here = f"known: {', '.join(known)}" if known else "none is known"
-        raise ValueError(
-            f"the address of domain {domain} is not known{did_you_mean(domain, known)} ({here}): "
-            f'set COSCHED_DOMAINS to {domain}=ADDRESS, or put {domain} = "ADDRESS" under [domains] in client.toml'
-        )
+        said = f"the address of domain {domain} is not known{did_you_mean(domain, known)} ({here})"
+        way = f'set COSCHED_DOMAINS to {domain}=ADDRESS, or put {domain} = "ADDRESS" under [domains] in client.toml'
+        raise ValueError(f"{said}: {way}")
     return known[domain]
 
 
@@ -106,10 +105,8 @@ def only_socket() -> str:
     if found:
         names = ", ".join(f"unix:{path}" for path in found)
         raise ValueError(f"several domains are served on this host ({names}): name one, or set COSCHED_SERVER")
-    raise ValueError(
-        "no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT, "
-        "or have a service of your own: cosched up"
-    )
+    ways = "set COSCHED_SERVER to unix:PATH or HOST:PORT, or have a service of your own: cosched up"
+    raise ValueError(f"no domain is named, and none is served on this host: {ways}")
 
 
 def _user_file(environment: Mapping[str, str]) -> Path:
@@ -131,16 +128,14 @@ def _checked(path: Path, text: str) -> tuple[dict[str, str], dict[str, dict[str,
     return _keys(path, "", values), {name: _keys(path, f"domains.{name}.", table) for name, table in tables.items()}
 
 
-def _keys(path: Path, place: str, values: Any) -> dict[str, str]:
+def _keys(path: Path, place: str, given: Any) -> dict[str, str]:
     """Return the keys of one domain, with the paths of its files."""
-    if not isinstance(values, dict) or (place and "server" not in values):
+    if not isinstance(given, dict) or (place and "server" not in given):
         raise ValueError(f"{path}: {place.rstrip('.')}: must be an address, or a table with a server")
     keys, files = (KEYS, FILES) if not place else ((*KEYS, BATCH_CONFIG), (*FILES, BATCH_CONFIG))
-    for key, value in values.items():
+    for key, value in given.items():
         if key not in keys:
             raise ValueError(f"{path}: {place}{key}: no such key; there are {', '.join(keys)}")
         if not isinstance(value, str) or not value:
             raise ValueError(f"{path}: {place}{key}: must be text")
-    return {
-        key: str(path.parent / Path(value).expanduser()) if key in files else value for key, value in values.items()
-    }
+    return {key: str(path.parent / Path(value).expanduser()) if key in files else value for key, value in given.items()}

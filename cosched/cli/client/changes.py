@@ -134,9 +134,8 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
     with connected(server, job) as client:
         before = client.job(job)
         if before.state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
-            click.confirm(
-                f"job {job} has its nodes: if it is unlinked, it starts at once, alone. Continue?", abort=True, err=True
-            )
+            said = f"job {job} has its nodes: if it is unlinked, it starts at once, alone. Continue?"
+            click.confirm(said, abort=True, err=True)
         unlinked = client.unlink(job)
     then = "and starts at once, alone" if unlinked.state in ("starting", "running") else "and will start alone"
     _done(f"job {unlinked} {'is in no group' if before.group else 'has no mate'} any more, {then}")
@@ -159,10 +158,8 @@ def release(job: str, server: str | None) -> None:
         _done(f"job {released} may be scheduled now")
         return
     again = f" and is {released.state} again" if released.state in WITH_NODES else ""
-    _done(
-        f"the hold of job {released} was ended by force{again}: it may hold whenever it is selected; "
-        "to end its wait, link, unlink (it starts alone) or cancel it"
-    )
+    done = f"the hold of job {released} was ended by force{again}: it may hold whenever it is selected"
+    _done(f"{done}; to end its wait, link, unlink (it starts alone) or cancel it")
 
 
 def _done(message: str) -> None:

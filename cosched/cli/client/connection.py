@@ -33,9 +33,8 @@ OPTIONS = {
     "time_limit": "--time",
     "working_directory": "--chdir",
 }
-server_option = click.option(
-    "--server", metavar="ADDRESS", help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured)."
-)
+_SERVER = "The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured)."
+server_option = click.option("--server", metavar="ADDRESS", help=_SERVER)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 

@@ -69,7 +69,7 @@ def _wait(client: Client) -> None:
 def _waits(drain: Drain) -> str:
     jobs = [job.rpartition(":")[2] for job in drain.waits_for]
     shown = ", ".join(jobs[:MOST_SHOWN]) + (f" and {len(jobs) - MOST_SHOWN} more" if len(jobs) > MOST_SHOWN else "")
-    return (
-        f"waiting for job{'s' if len(jobs) > 1 else ''} {shown}, which may hold until {local_time(drain.settled_by)} "
-        "(a job that cannot give its nodes back, as of srun, keeps them: cancel it, or let its mate start)"
+    waits = (
+        f"waiting for job{'s' if len(jobs) > 1 else ''} {shown}, which may hold until {local_time(drain.settled_by)}"
     )
+    return f"{waits} (a job that cannot give its nodes back, as of srun, keeps them: cancel it, or let its mate start)"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @problem_options(required=True, strategies=False)
 @click.option("--timeout", type=TIME_LIMIT, help="How long mates may take to tell their nodes: 12h or D-HH:MM:SS.")
 @server_option
-def map_again(file: str, application: str, size: int, timeout: int | None, server: str | None) -> None:
+def remap(file: str, application: str, size: int, timeout: int | None, server: str | None) -> None:
     """Inside a job, map an application to the machines that the job and its mates have got.
 
     \b

@@ -19,9 +19,8 @@ from cosched.words.errors import InputError
 if TYPE_CHECKING:
     from cosched.client import RunTime
 
-NAMES = {
-    "pair": ("JOB CLASS", "RESOURCE"), "class": ("JOB CLASS",), "resource": ("RESOURCE",), "user": ("USER", "QUEUE"),
-}  # fmt: skip
+CLASS, RESOURCE = "JOB CLASS", "RESOURCE"
+NAMES = {"pair": (CLASS, RESOURCE), "class": (CLASS,), "resource": (RESOURCE,), "user": ("USER", "QUEUE")}
 NUMBERS = ("RUNS", "MEAN", "SD", "10 %", "50 %", "90 %")
 EXPECTED = ("EXPECTED", "+-")
 
@@ -98,11 +97,8 @@ def _corrections(
 
 def _expected(found: Iterable[RunTime]) -> list[tuple[Pair, int]]:
     """Return what is known of each job class on a resource itself: it may not be able to run on others of its kind."""
-    return [
-        (Pair(known.job_class, known.resource), round(known.expected.total_seconds()))
-        for known in found
-        if known.expected is not None and known.source != "kind"
-    ]
+    told = ((Pair(each.job_class, each.resource), each.expected) for each in found if each.source != "kind")
+    return [(pair, round(expected.total_seconds())) for pair, expected in told if expected is not None]
 
 
 def _row(known: RunTime, by: str) -> list[str]:

@@ -357,9 +357,7 @@ def _check_mate(asked: Mapping[str, Any]) -> None:
 
 def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str, Any]:
     """Return the arguments for `client.submit`."""
-    job = {
-        key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
-    }
+    job = {key: value for key, value in asked.items() if key not in WHEN | {"column"} and not key.startswith(PREFIX)}
     of_nodes = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
     if to.columns and (to.part is None or domain.maps_applications):
         of_nodes = dict(to.columns)

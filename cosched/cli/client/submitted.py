@@ -44,12 +44,10 @@ def tell_id(job_id: str, domain: str, parsable: bool) -> None:
     show_text(printable(job_id if parsable else f"Submitted job {job_id} to {domain}"))
 
 
-def tell_foreign(content: bytes, script: str, domain: Domain) -> None:
+def tell_foreign(content: bytes, path: str, domain: Domain) -> None:
     """Tell the user that options for another resource manager are ignored."""
     for number, mark in foreign_directives(content):
-        say(
-            printable(f"{script}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines")
-        )
+        say(printable(f"{path}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines"))
         return
 
 
@@ -59,11 +57,8 @@ def tell_cap(job: Job, domain: Domain) -> None:
     holds = domain.scheme == "hold" and not domain.slots
     if not (job.mates or job.group) or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
         return
-    others = "group" if job.group else "mate"
-    say(
-        f"job {job.id} cannot hold its nodes for its {others}, only yield: {job.nodes} of {nodes} nodes are more than "
-        f"max_held_fraction, {domain.max_held_fraction}, allows"
-    )
+    said = f"job {job.id} cannot hold its nodes for its {'group' if job.group else 'mate'}, only yield"
+    say(f"{said}: {job.nodes} of {nodes} nodes are more than max_held_fraction, {domain.max_held_fraction}, allows")
 
 
 def tell_mates(job: Job, parsable: bool) -> None:

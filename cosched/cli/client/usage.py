@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 HEADER = ("JOBS", "HELD", "BOOKED", "CHARGED", "PUSHED", "SLOTS")
 NO_ACCOUNT = "(none)"
+_BY = click.Choice(["user", "account", "pair"])
 
 
 @click.command()
-@click.option(
-    "--by", type=click.Choice(["user", "account", "pair"]), default="user", show_default=True, help="What is summed up."
-)
+@click.option("--by", type=_BY, default="user", show_default=True, help="What is summed up.")
 @click.option("--since", type=SPAN, metavar="TIME", help="Of the last 7d, 12h, ...; else all that is kept, a year.")
 @json_option
 @server_option

@@ -15,9 +15,7 @@ def printable(text: str) -> str:
     """Escape all characters that could control a terminal, as in \\x1b."""
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
-    )
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def cut(text: str, most: int = WIDEST) -> str:
@@ -42,7 +40,5 @@ def _width(text: str) -> int:
     """Return how many columns the text takes on a terminal."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
+    wide = (1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text if not unicodedata.combining(sign))
+    return sum(wide)
