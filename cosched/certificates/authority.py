@@ -19,8 +19,9 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from cosched.certificates.pem import (
@@ -186,7 +187,7 @@ def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], day
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
         .add_extension(x509.CRLNumber(number), critical=False)
     )
-    pem = builder.sign(authority.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    pem = builder.sign(authority.key, hashes.SHA256()).public_bytes(Encoding.PEM)
     _write_together([(path, pem, _PUBLIC)])
     return Listed(path, len(entries), end.timestamp())
 
@@ -260,10 +261,8 @@ def _refuse_existing(paths: Sequence[Path], rule: str) -> None:
 def _write(
     pem: Path, key_file: Path, certificate: x509.Certificate, key: EllipticCurvePrivateKey, identity: str
 ) -> Issued:
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public = certificate.public_bytes(serialization.Encoding.PEM)
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = certificate.public_bytes(Encoding.PEM)
     _write_together([(key_file, secret, _SECRET), (pem, public, _PUBLIC)])
     return Issued(pem, key_file, identity, certificate.not_valid_after_utc.timestamp())
 

@@ -12,12 +12,11 @@ _Kind = TypeVar("_Kind")
 
 def brought(entry: EntryPoint, kind: type[_Kind], what: str) -> _Kind:
     """Return what an entry point names: `what` of this kind, with the entry point's name. InputError."""
+    named = f"{what} {entry.name}"
     try:
         found = entry.load()
     except Exception as error:  # whatever others have written there
-        raise InputError(f"{what} {entry.name}", None, f"cannot be loaded: {error}") from error
+        raise InputError(named, None, f"cannot be loaded: {error}") from error
     if not isinstance(found, kind) or getattr(found, "name", None) != entry.name:
-        raise InputError(
-            f"{what} {entry.name}", None, f"{entry.value} must be of class {kind.__name__} and have this name"
-        )
+        raise InputError(named, None, f"{entry.value} must be of class {kind.__name__} and have this name")
     return found

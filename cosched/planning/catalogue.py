@@ -92,28 +92,18 @@ class Catalogue(Settings):
 
     def static(self) -> Facts:
         """Return what holds at any time: all of the processor, a share of the memory, what links give on average."""
-        memory = {
-            each.name: each.memory if each.installed is None else each.installed * self.memory_share
-            for each in self.machine
-        }
-        machines: _Kinds = {
-            SPEED: {each.name: each.speed for each in self.machine},
-            CPU: {each.name: 1.0 for each in self.machine},
-            MEMORY: memory,
-        }
-        links: _Kinds = {
-            BANDWIDTH: {link.pair: link.bandwidth for link in self.link},
-            LATENCY: {link.pair: link.latency for link in self.link},
-        }
-        return Facts(_known(machines), _known(links))
+        share, memory = self.memory_share, {each.name: each.memory for each in self.machine}
+        memory |= {each.name: each.installed * share for each in self.machine if each.installed is not None}
+        speed = {each.name: each.speed for each in self.machine}
+        machines: _Kinds = {SPEED: speed, CPU: dict.fromkeys(speed, 1.0), MEMORY: memory}
+        bandwidth = {link.pair: link.bandwidth for link in self.link}
+        latency = {link.pair: link.latency for link in self.link}
+        return Facts(_known(machines), _known({BANDWIDTH: bandwidth, LATENCY: latency}))
 
     def present(self) -> Facts:
         """Return what was measured: the processor and the memory that an application gets now."""
-        machines: _Kinds = {
-            CPU: {each.name: each.cpu for each in self.machine},
-            MEMORY: {each.name: each.memory for each in self.machine},
-        }
-        return Facts(_known(machines))
+        cpu = {each.name: each.cpu for each in self.machine}
+        return Facts(_known({CPU: cpu, MEMORY: {each.name: each.memory for each in self.machine}}))
 
 
 def _known(kinds: _Kinds) -> dict[str, dict[Any, float]]:
@@ -133,9 +123,8 @@ def read_catalogue(path: str) -> Catalogue:
         elif mistake.unknown_key:
             tables: dict[str, type[Settings]] = {"machine": MachineTable, "link": LinkTable, "domain": DomainTable}
             model = Catalogue if len(mistake.path) == 1 else tables[str(mistake.path[0])]
-            reason = no_such_key(
-                str(mistake.path[-1]), (field.alias or name for name, field in model.model_fields.items())
-            )
+            keys = (field.alias or name for name, field in model.model_fields.items())
+            reason = no_such_key(str(mistake.path[-1]), keys)
         raise InputError(path, _place(mistake.path, values), reason) from None
     _check_names(path, catalogue)
     if not catalogue.domain:  # else all ends are known when they have told of their machines
@@ -185,9 +174,8 @@ def check_ends(path: str, catalogue: Catalogue, machines: Iterable[Listed]) -> N
     for number, link in enumerate(catalogue.link, 1):
         for key, end in zip(("from", "to"), link.pair, strict=True):
             if end not in ends:
-                raise InputError(
-                    path, f"link.{number}.{key}", f"{end!r} is not a machine or a segment that is listed here"
-                )
+                said = f"{end!r} is not a machine or a segment that is listed here"
+                raise InputError(path, f"link.{number}.{key}", said)
 
 
 def _check_links(path: str, catalogue: Catalogue) -> None:

@@ -17,9 +17,7 @@ _SQUARE, _GAP, _NAMES, _BARS, _LINE = 400, 30, 210, 300, 18  # pixels
 def picture(schedule: Schedule, title: str, unit: str) -> str:
     """Return it as an SVG file. Machines of one site have one colour; `unit` is that of shares, in plural."""
     map = schedule.map
-    colours = {
-        machine: _COLOURS[number % len(_COLOURS)] for number, site in enumerate(schedule.sites) for machine in site
-    }
+    colours = {machine: _COLOURS[nth % len(_COLOURS)] for nth, site in enumerate(schedule.sites) for machine in site}
     height = max(_SQUARE, _LINE * len(map.machines)) + 90
     width = _SQUARE + _NAMES + _BARS + 4 * _GAP
     lines = [

@@ -43,10 +43,8 @@ def _checked(line: bytes) -> dict[str, Any]:
         found = json.loads(line)
     except ValueError:
         raise HelloError("its greeting cannot be read") from None
-    if found[_KEY] != STREAM:
-        raise HelloError(
-            f"it speaks version {found[_KEY]} of these streams, and this host {STREAM}: update the older one"
-        )
+    if (version := found[_KEY]) != STREAM:
+        raise HelloError(f"it speaks version {version} of these streams, and this host {STREAM}: update the older one")
     if problem := found.get("problem"):
         raise HelloError(str(problem))
     if not all(isinstance(found.get(key), str) for key in ("domain", "user")):

@@ -32,9 +32,8 @@ def durations(column: Sequence[Interval]) -> list[str]:
     """
     sizes = [max(abs(mean), half or 0.0) for mean, half in column if mean is not None]
     greatest, least = max(sizes, default=0.0), min((size for size in sizes if size >= SEEN), default=0.0)
-    size, unit = next(
-        (size, unit) for first, size, unit in UNITS if greatest >= first and (least >= SEEN * size or unit == "s")
-    )
+    units = ((size, unit) for first, size, unit in UNITS if greatest >= first)
+    size, unit = next((size, unit) for size, unit in units if least >= SEEN * size or unit == "s")
     cells = [(mean, None if half is None else half / size) for mean, half in column]
     return ["" if mean is None else f"{number_with_interval(mean / size, half)} {unit}" for mean, half in cells]
 
