@@ -90,34 +90,22 @@ def _value_shown(value: object) -> str:
     return shown(str(value)).strip("'")
 
 
-_NO_WHOLE_NUMBER = "{value} is not a whole number"
-_NO_NUMBER = "{value} is not a number"
-_NO_TABLE = "{value} is not a table"
-_REASONS = {
-    "missing": "missing",
-    "int_parsing": _NO_WHOLE_NUMBER,
-    "int_parsing_size": "{value} is too large",
-    "int_type": _NO_WHOLE_NUMBER,
-    "int_from_float": _NO_WHOLE_NUMBER,
-    "decimal_parsing": _NO_NUMBER,
-    "decimal_type": _NO_NUMBER,
-    "float_parsing": _NO_NUMBER,
-    "float_type": _NO_NUMBER,
-    "finite_number": _NO_NUMBER,
-    "literal_error": "{value} is not {expected}",
-    "enum": "{value} is not {expected}",
-    "string_type": "{value} is not a text in quotes",
-    "bool_type": "{value} is neither true nor false",
-    "bool_parsing": "{value} is neither true nor false",
-    "path_type": "{value} is not a path",
-    "tuple_type": "{value} is not a list",
-    "dict_type": _NO_TABLE,
-    "mapping_type": _NO_TABLE,
-    "model_type": _NO_TABLE,
-    "greater_than_equal": "{value} is below {ge}",
-    "greater_than": "{value} is not above {gt}",
-    "less_than_equal": "{value} is above {le}",
-    "string_pattern_mismatch": "{value} is not a name: use 1 to 64 letters, digits, '_', '-' or '.'",
-    "too_short": "at least {min_length} needed",
-    "too_long": "there are {actual_length}, at most {max_length} are allowed",
+_KINDS = {  # pydantic's names for them, by what is said
+    "missing": ("missing",),
+    "{value} is not a whole number": ("int_parsing", "int_type", "int_from_float"),
+    "{value} is too large": ("int_parsing_size",),
+    "{value} is not a number": ("decimal_parsing", "decimal_type", "float_parsing", "float_type", "finite_number"),
+    "{value} is not {expected}": ("literal_error", "enum"),
+    "{value} is not a text in quotes": ("string_type",),
+    "{value} is neither true nor false": ("bool_type", "bool_parsing"),
+    "{value} is not a path": ("path_type",),
+    "{value} is not a list": ("tuple_type",),
+    "{value} is not a table": ("dict_type", "mapping_type", "model_type"),
+    "{value} is below {ge}": ("greater_than_equal",),
+    "{value} is not above {gt}": ("greater_than",),
+    "{value} is above {le}": ("less_than_equal",),
+    "{value} is not a name: use 1 to 64 letters, digits, '_', '-' or '.'": ("string_pattern_mismatch",),
+    "at least {min_length} needed": ("too_short",),
+    "there are {actual_length}, at most {max_length} are allowed": ("too_long",),
 }
+_REASONS = {kind: reason for reason, kinds in _KINDS.items() for kind in kinds}

@@ -15,13 +15,12 @@ _UNKNOWN = (
     "(or adopt = true under [[peer]] there); else give both a pair's name, there by cosched link {job} --pair NAME"
 )
 _NOBODY = "this user is nobody on {domain}: there, owners of [[peer]] says who users of this domain are"
+_ENDED = (MateProblem.COMPLETED, MateProblem.FAILED, MateProblem.CANCELLED)
 _TEXTS: Mapping[str, str] = {
     MateProblem.UNKNOWN: _UNKNOWN,
     MateProblem.NOT_WAITING: _UNKNOWN,
     MateProblem.RUNNING: "{mate} runs already",
-    MateProblem.COMPLETED: "{mate} has ended (completed)",
-    MateProblem.FAILED: "{mate} has ended (failed)",
-    MateProblem.CANCELLED: "{mate} has ended (cancelled)",
+    **{how: f"{{mate}} has ended ({how})" for how in _ENDED},
     MateProblem.OTHER_OWNER: "{mate} is another user's",
     MateProblem.TAKEN: "{mate} is another job's mate already",
     MateProblem.NAMES_PAIR: "{mate} waits for the job of a pair's name: give that name as --pair",
@@ -53,9 +52,7 @@ _OF_GROUPS: Mapping[str, str] = {
     MateProblem.NOT_WAITING: _NOBODY,
     MateProblem.TAKEN: "{domain} knows another job of this domain in it: choose another name",
     MateProblem.RUNNING: "its job on {domain} runs already",
-    MateProblem.COMPLETED: "its job on {domain} has ended (completed)",
-    MateProblem.FAILED: "its job on {domain} has ended (failed)",
-    MateProblem.CANCELLED: "its job on {domain} has ended (cancelled)",
+    **{how: f"its job on {{domain}} has ended ({how})" for how in _ENDED},
     MateProblem.OFF: _TEXTS[MateProblem.OFF],
     MateProblem.NO_GROUPS: "{domain} takes no members of groups: leave it out, or pair the job",
     MateProblem.CIRCLE: (
