@@ -87,10 +87,7 @@ def init_authority(folder: Path, site: str = "site", days: int = 3650) -> Issued
     subject = _name((NameOID.ORGANIZATION_NAME, site), (NameOID.COMMON_NAME, "cosched certificate authority"))
     identity = f"spiffe://{site}"
     certificate = (
-        _builder(subject, key, _end(days))
-        .issuer_name(subject)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(authority=True), critical=True)
+        _builder(subject, subject, key, _end(days), authority=True)
         .add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)]), critical=False)
         .sign(key, hashes.SHA256())
     )
@@ -150,10 +147,7 @@ def issue(
     unit = (NameOID.ORGANIZATIONAL_UNIT_NAME, "users" if user else "domains")
     subject = _name((NameOID.ORGANIZATION_NAME, authority.site), unit, (NameOID.COMMON_NAME, name))
     certificate = (
-        _builder(subject, key, end)
-        .issuer_name(authority.certificate.subject)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(authority=False), critical=True)
+        _builder(authority.certificate.subject, subject, key, end, authority=False)
         .add_extension(_purposes(user), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -229,22 +223,24 @@ def _purposes(user: bool) -> x509.ExtendedKeyUsage:
     return x509.ExtendedKeyUsage([client] if user else [server, client])
 
 
-def _key_usage(authority: bool) -> x509.KeyUsage:
+def _builder(
+    issuer: x509.Name, subject: x509.Name, key: EllipticCurvePrivateKey, end: datetime, *, authority: bool
+) -> x509.CertificateBuilder:
     others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
     not_for = dict.fromkeys((*others, "encipher_only", "decipher_only"), False)
-    return x509.KeyUsage(digital_signature=not authority, key_cert_sign=authority, crl_sign=authority, **not_for)
-
-
-def _builder(subject: x509.Name, key: EllipticCurvePrivateKey, end: datetime) -> x509.CertificateBuilder:
+    usage = x509.KeyUsage(digital_signature=not authority, key_cert_sign=authority, crl_sign=authority, **not_for)
     public = key.public_key()
     return (
         x509.CertificateBuilder()
+        .issuer_name(issuer)
         .subject_name(subject)
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.now(UTC) - _BACKDATED)
         .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=0 if authority else None), critical=True)
+        .add_extension(usage, critical=True)
     )
 
 

@@ -42,9 +42,7 @@ Table = Mapping[str, Lazy]
 OWN: Table = {
     "cancel": Lazy("cosched.cli.client.changes", "cancel", "Cancel jobs.", USERS),
     "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users.", OPERATORS),
-    "compile": Lazy(
-        "cosched.cli.compile", "compile_kernels", "Compile the schedulers before they are needed.", OPERATORS
-    ),
+    "compile": Lazy("cosched.cli.compile", "compile_all", "Compile the schedulers before they are needed.", OPERATORS),
     "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands.", USERS),
     "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change.", OPERATORS),
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers.", USERS),

@@ -14,7 +14,7 @@ GROUP = "cosched.kernels"  # sets of kernels of other packages: what uses each o
 
 @click.command("compile", short_help="Compile the schedulers before they are needed.")
 @needing(SCHEDULER)
-def compile_kernels() -> None:
+def compile_all() -> None:
     """Compile the schedulers of services and, where it is installed, of the simulator, for this version and host.
 
     Without it whatever needs one first compiles it. What is compiled is kept in $XDG_CACHE_HOME/cosched (by default

@@ -117,16 +117,13 @@ def _lines(found: Selection) -> Iterator[str]:
     if (considered := choice.considered) is not None:
         yield f"{count(considered.candidates, 'candidate')}, {considered.distinct:,} of them distinct"
         if considered.candidates_left_out:
-            yield (
-                f"left out: {count(considered.candidates_left_out, 'candidate')}, of "
-                f"{count(considered.collections_left_out, 'set')} of {considered.least_left_out} or more sites"
-            )
+            sets = f"{count(considered.collections_left_out, 'set')} of {considered.least_left_out} or more sites"
+            yield f"left out: {count(considered.candidates_left_out, 'candidate')}, of {sets}"
     if found.excluded:
         yield f"excluded: {what_is_excluded(found.excluded)}"
 
 
 def _explained(found: Selection) -> str:
-    """Return a table of the best of each collection."""
     rows, chosen = [], found.choice.schedule
     for sites, best in found.choice.of_collections:
         if isinstance(best, str):

@@ -96,7 +96,6 @@ class _Plan:
 
 
 def _undo(done: Sequence[tuple[Client, Job]]) -> list[str]:
-    """Cancel these jobs; what came of each, in words."""
     told = []
     for client, job in done:
         try:

@@ -143,12 +143,5 @@ def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> 
     return model, BlockMapper(model, Chain(grid, sites, size * settings.bytes))
 
 
-BLOCKS = Application(
-    name="blocks",
-    purpose="Jacobi's method on a square grid, in blocks",
-    unit="elements",
-    size="rows and columns of the grid",
-    time="an iteration",
-    keys=StripKeys,
-    make=_make,
-)
+_PURPOSE = "Jacobi's method on a square grid, in blocks"
+BLOCKS = Application("blocks", _PURPOSE, "elements", "rows and columns of the grid", "an iteration", StripKeys, _make)

@@ -88,9 +88,8 @@ class TaskMapper:
 
     def _check(self, machines: Group) -> None:
         if not machines:
-            raise NoMapError(
-                "none has a processor that is free, the memory for a task, and a known link to the first of the list"
-            )
+            lacks = "a processor that is free, the memory for a task, and a known link to the first of the list"
+            raise NoMapError(f"none has {lacks}")
         if len(machines) > self._model.size:
             raise NoMapError(f"{len(machines):,} machines for {self._model.size:,} tasks")
 
@@ -101,12 +100,5 @@ def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> 
     return model, TaskMapper(model)
 
 
-MASTER_WORKER = Application(
-    name="master-worker",
-    purpose="independent tasks, whose data are on the first machine of the list",
-    unit="tasks",
-    size="tasks",
-    time="all tasks",
-    keys=TaskKeys,
-    make=_make,
-)
+_PURPOSE = "independent tasks, whose data are on the first machine of the list"
+MASTER_WORKER = Application("master-worker", _PURPOSE, "tasks", "tasks", "all tasks", TaskKeys, _make)

@@ -64,7 +64,6 @@ LABELS: dict[str, Callable[[Machine], str]] = {  # how a site is called, by one 
 
 
 def _longest_inside(delays: Sequence[float]) -> float:
-    """Return the longest delay inside sites, of sorted delays."""
     ratios = [(after / before if before else math.inf, before) for before, after in pairwise(delays)]
     largest = max((ratio for ratio, _ in ratios), default=0.0)
     return next(before for ratio, before in ratios if ratio == largest) if largest >= LEAST_RATIO else math.inf

@@ -146,7 +146,6 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
 
 
 def _job(job: Job) -> tuple[str, str, str, str]:
-    """Return its id, name, user and state."""
     return printable(job.id), cut(printable(job.name), 24), cut(printable(job.owner), 16), CODES[job.state]
 
 

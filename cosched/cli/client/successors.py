@@ -105,7 +105,6 @@ def _links(job: Job, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(options: Mapping[str, Any]) -> str:
-    """Return the options of a submission that has the same mate or group."""
     if options.get("group") is not None:
         return f"--group {options['group']} --with {','.join(options['members'])}"
     return f"--pair {options['pair']}" if options.get("pair") else f"--mate {options['mate']}"

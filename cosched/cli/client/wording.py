@@ -11,17 +11,10 @@ if TYPE_CHECKING:
     from cosched.client import Estimate, Group, Job, Mate, Outlook
 
 FRESH = 40  # seconds for which the state of a mate is told without its age
-STATE_CODES = {
-    "queued": "PD",
-    "ready": "RD",
-    "holding": "HO",
-    "running": "R",
-    "completed": "CD",
-    "failed": "F",
-    "cancelled": "CA",
-    "unknown": "UN",
-}
-WAITING = ("queued", "ready", "holding")
+_WAITING = {"queued": "PD", "ready": "RD", "holding": "HO"}
+_ENDED = {"completed": "CD", "failed": "F", "cancelled": "CA"}
+STATE_CODES = {**_WAITING, "running": "R", **_ENDED, "unknown": "UN"}
+WAITING = tuple(_WAITING)
 CODES = {**STATE_CODES, "starting": "ST"}  # which are listed among those that run
 
 
