@@ -12,16 +12,11 @@ PATIENCE = 1.0
 def lock(descriptor: int, patience: float = PATIENCE) -> bool:
     """Lock an open file until this process closes it; False if another one still has the lock after so many seconds."""
     over = time.monotonic() + patience
-    while not _locked(descriptor):
-        if time.monotonic() > over:
-            return False
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > over:
+                return False
         time.sleep(0.02)
-    return True
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -14,6 +14,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from cosched.sockets.sparing_log import SparingLog
@@ -118,7 +119,9 @@ class Acceptor:
             except _NONE_HERE:
                 return
             except OSError as error:
-                self._lack(error)
+                why = errno.errorcode.get(error.errno or 0, "")
+                self._log.warning(why, "no connection can be accepted at present: %s", error.strerror)
+                self._rest(PAUSE)
                 return
             self._take(connection)
         self._rest(REST * (time.monotonic() - began))
@@ -136,11 +139,6 @@ class Acceptor:
             self._log.warning(origin, "%s connects too often: a connection is closed", origin)
             connection.close()
 
-    def _lack(self, error: OSError) -> None:
-        why = errno.errorcode.get(error.errno or 0, "")
-        self._log.warning(why, "no connection can be accepted at present: %s", error.strerror)
-        self._rest(PAUSE)
-
     def _rest(self, seconds: float) -> None:
         self._loop.remove_reader(self._listener)
         self._pause = self._loop.call_later(seconds, self._go_on)
@@ -152,19 +150,16 @@ def listen(address: str) -> list[socket.socket]:
     listeners: list[socket.socket] = []
     problem = OSError(errno.EADDRNOTAVAIL, "no such address")
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    try:
+    with ExitStack() as opened:
         for family, _, _, _, (numeric, *_) in dict.fromkeys(found):
             try:
-                listeners.append(_listening(family, str(numeric), port))
+                listeners.append(opened.enter_context(_listening(family, str(numeric), port)))
                 port = listeners[-1].getsockname()[1]  # port 0: all use the first one's free port
             except OSError as error:
                 if error.errno not in _NO_SUCH_ADDRESS:
                     raise
                 problem = error
-    except BaseException:
-        for listener in listeners:
-            listener.close()
-        raise
+        opened.pop_all()
     if not listeners:
         raise problem
     return listeners

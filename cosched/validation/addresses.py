@@ -74,11 +74,6 @@ def _uri(text: str) -> str:
     return text
 
 
-ListenAddress = Annotated[str, AfterValidator(_listening)]
-"""HOST:PORT; port 0 is any free one."""
-
-PeerAddress = Annotated[str, AfterValidator(_reachable)]
-"""HOST:PORT of another service, or unix:PATH."""
-
-Uri = Annotated[str, AfterValidator(_uri)]
-"""An absolute URI, which names the holder of a certificate."""
+ListenAddress = Annotated[str, AfterValidator(_listening)]  # HOST:PORT; port 0 is any free one
+PeerAddress = Annotated[str, AfterValidator(_reachable)]  # HOST:PORT of another service, or unix:PATH
+Uri = Annotated[str, AfterValidator(_uri)]  # an absolute URI, which names the holder of a certificate
