@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,8 +181,7 @@ def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], day
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
         .add_extension(x509.CRLNumber(number), critical=False)
     )
-    pem = builder.sign(authority.key, hashes.SHA256()).public_bytes(Encoding.PEM)
-    _write_together([(path, pem, _PUBLIC)])
+    _write_together([(path, builder.sign(authority.key, hashes.SHA256()).public_bytes(Encoding.PEM), _PUBLIC)])
     return Listed(path, len(entries), end.timestamp())
 
 
@@ -203,10 +202,8 @@ def _check_name(name: str) -> None:
 
 
 def _host(host: str) -> x509.GeneralName:
-    try:
+    with suppress(ValueError):
         return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        pass
     if not _HOST.fullmatch(host):
         raise InputError("--host", None, f"{host!a} is neither a host name nor an IP address")
     if host.lower().endswith(RESERVED_ZONE):
@@ -258,8 +255,7 @@ def _write(
     pem: Path, key_file: Path, certificate: x509.Certificate, key: EllipticCurvePrivateKey, identity: str
 ) -> Issued:
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    public = certificate.public_bytes(Encoding.PEM)
-    _write_together([(key_file, secret, _SECRET), (pem, public, _PUBLIC)])
+    _write_together([(key_file, secret, _SECRET), (pem, certificate.public_bytes(Encoding.PEM), _PUBLIC)])
     return Issued(pem, key_file, identity, certificate.not_valid_after_utc.timestamp())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography import x509
@@ -60,11 +61,9 @@ def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:
 
 def parse_lists(path: str | Path, pem: bytes) -> list[x509.CertificateRevocationList]:
     """Parse the lists in `pem`, the contents of the file `path`; InputError if there is none."""
-    try:
+    with suppress(ValueError):
         if lists := [x509.load_pem_x509_crl(each) for each in _LIST.findall(pem)]:
             return lists
-    except ValueError:
-        pass
     raise InputError(str(path), None, "is not a certificate revocation list in PEM")
 
 

@@ -95,8 +95,7 @@ def commands() -> Table:
 @cache
 def joined() -> Table:
     """Return the commands of other packages, by name. InputError if a table cannot be loaded."""
-    tables = map(_load, points_of(GROUP))
-    return dict(sorted(chain.from_iterable(table.items() for table in tables)))
+    return dict(sorted(chain.from_iterable(_load(point).items() for point in points_of(GROUP))))
 
 
 def _load(point: EntryPoint) -> Table:

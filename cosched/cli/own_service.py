@@ -111,8 +111,7 @@ class OwnService:
 
     def add_peer(self, name: str, their_user: str, login: str | None = None) -> bool:
         """Add a peer whose user is this one; False: it is there already."""
-        peers = self.settings().get("peer", [])
-        if any(peer.get("name") == name for peer in peers):
+        if any(peer.get("name") == name for peer in self.settings().get("peer", [])):
             return False
         keys = {"name": name, "address": f"unix:peers/{name}.out", "socket": f"peers/{name}.in"}
         lines = [f"{key} = {json.dumps(value)}" for key, value in (keys | ({"ssh": login} if login else {})).items()]

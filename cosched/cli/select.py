@@ -67,8 +67,7 @@ def select(
     problem = problem_of(application, size)
     found = chosen(known(file, problem, strategy), sites=sites, metrics=by, most=most, each=explain)
     if plot is not None:
-        drawn = picture(found.choice.schedule, found.title, problem.application.unit)
-        Path(plot).write_text(drawn, encoding="utf-8")
+        Path(plot).write_text(picture(found.choice.schedule, found.title, problem.application.unit), encoding="utf-8")
     if as_json:
         show_json(_as_json(found))
     else:
@@ -92,11 +91,10 @@ def _as_json(found: Selection) -> dict[str, Any]:
 
 
 def _schedule(schedule: Schedule, problem: Problem) -> dict[str, Any]:
-    boxes = {"boxes": schedule.map.boxes} if schedule.map.boxes else {}
     return {
         "machines": [machine.name for machine in schedule.map.machines],
         problem.application.unit: schedule.map.shares,
-        **boxes,
+        **({"boxes": schedule.map.boxes} if schedule.map.boxes else {}),
         "time_s": schedule.prediction.time if math.isfinite(schedule.prediction.time) else None,
         "metric": schedule.metric,
     }
@@ -129,8 +127,7 @@ def _explained(found: Selection) -> str:
         if isinstance(best, str):
             rows.append((found.labels(sites), "", "", "", best))
             continue
-        more = best.prediction.time / chosen.prediction.time - 1
-        why = f"{percent(more)} slower"
+        why = f"{percent(best.prediction.time / chosen.prediction.time - 1)} slower"
         if best.sites == chosen.sites:
             why = "chosen"
         elif best.prediction.time <= chosen.prediction.time * EQUAL:

@@ -43,9 +43,8 @@ def serve(config: str, check: bool, aside: tuple[str, ...]) -> None:
         need(SCHEDULER)
     elif aside:
         raise InputError("--without-job", None, "the jobs of this domain are a batch system's: cancel or hold it there")
-    kind = configuration.manager.scheduler_kind
     if check:
-        with _of_file(config, kind):
+        with _of_file(config, configuration.manager.scheduler_kind):
             prepared = prepare(configuration)
         for line in describe(configuration, prepared.doubts):
             click.echo(line)
@@ -74,12 +73,9 @@ def _serve(configuration: Configuration, source: str, aside: Collection[str]) ->
     try:
         with _of_file(source, configuration.manager.scheduler_kind):
             asyncio.run(run())
-    except StoreError as error:
-        if error.of_disk:  # a later start may succeed
-            say(f"cosched: {error}")
-            sys.exit(1)
-        raise InputError(str(error.path), None, error.reason) from None
-    except RuntimeError as error:
+    except (StoreError, RuntimeError) as error:
+        if isinstance(error, StoreError) and not error.of_disk:  # else a later start may succeed
+            raise InputError(str(error.path), None, error.reason) from None
         say(f"cosched: {error}")
         sys.exit(1)
 

@@ -103,8 +103,7 @@ class Group(View[job_pb2.Group]):
     @property
     def windows(self) -> dict[str, tuple[timedelta, timedelta]]:
         """When its jobs start that have windows, by domain: from the first to the second, after those without."""
-        named = self._message.windows
-        return {of.domain: (of.earliest.ToTimedelta(), of.latest.ToTimedelta()) for of in named}
+        return {of.domain: (of.earliest.ToTimedelta(), of.latest.ToTimedelta()) for of in self._message.windows}
 
     at = instant("The instant at which its jobs without windows start, if it was given.")
     or_alone = plain(bool, "Whether the job goes on without members that it cannot have.")

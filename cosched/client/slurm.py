@@ -71,8 +71,7 @@ class SlurmJob:
         host, _, listed = rest.strip().partition("|")
         if state != "RUNNING" or not listed:
             raise ClientError("JOB_STATE", f"job {self.id} does not run: Slurm says {state or 'nothing'}")
-        names = self._expanded(listed)
-        return tuple(sorted(names, key=lambda name: name != host))
+        return tuple(sorted(self._expanded(listed), key=lambda name: name != host))
 
     def _check_unused(self, given: tuple[str, ...]) -> None:
         """Slurm would kill the tasks there. It may show a step for a moment after its srun has ended."""

@@ -30,8 +30,7 @@ def _wants_tls(place: tuple[str, int], address: str) -> str | None:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
     try:
-        with _connected(place, context, place[0]):
-            pass
+        _connected(place, context, place[0]).close()
     except ssl.SSLError as error:
         if "ALERT" not in (error.reason or ""):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -120,11 +121,9 @@ def _check_chain(
 
 def _is_issued(leaf: x509.Certificate, issuers: Sequence[x509.Certificate]) -> bool:
     for issuer in issuers:
-        try:
+        with suppress(ValueError, TypeError, InvalidSignature):
             leaf.verify_directly_issued_by(issuer)
-        except (ValueError, TypeError, InvalidSignature):
-            continue
-        return True
+            return True
     return False
 
 

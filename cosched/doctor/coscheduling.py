@@ -68,8 +68,7 @@ def _check_holds(configuration: Configuration) -> Iterator[Finding]:
     settings = configuration.coscheduling_settings()
     if not settings.release_interval:
         found = "0: holds are never released, so two domains that wait for each other wait for ever"
-        change = "release holds after some time"
-        yield warning("release_interval", found, change, _HERE, 'release_interval = "20m"')
+        yield warning("release_interval", found, "release holds after some time", _HERE, 'release_interval = "20m"')
     elif not settings.release_jitter:
         found = "0: two domains may release at the same instant, again and again"
         yield warning("release_jitter", found, "add some", _HERE, "release_jitter = 0.25")

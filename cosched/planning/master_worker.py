@@ -40,8 +40,7 @@ class TaskModel:
         master = grid.machines[0]
         for machine in grid.machines:
             speed = MHZ * machine.speed * machine.cpu
-            bits = 8 * settings.bytes
-            sending = 0.0 if machine is master else exchange_time(grid, master, machine, bits)
+            sending = 0.0 if machine is master else exchange_time(grid, master, machine, 8 * settings.bytes)
             if speed > 0 and machine.memory >= settings.memory and sending < math.inf:
                 self._costs[machine] = Cost(settings.cycles / speed, sending)
 

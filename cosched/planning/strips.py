@@ -64,8 +64,7 @@ class StripModel:
         return [before + after for before, after in pairwise(between)]
 
     def predict(self, map: Map) -> Prediction:
-        fixed = self.exchanges(map.machines)
-        loads = [self.load(*each) for each in zip(map.machines, fixed, strict=True)]
+        loads = [self.load(*each) for each in zip(map.machines, self.exchanges(map.machines), strict=True)]
         costs = tuple(Cost(load.unit * rows, load.fixed) for load, rows in zip(loads, map.shares, strict=True))
         return Prediction(max(load.time(rows) for load, rows in zip(loads, map.shares, strict=True)), costs)
 

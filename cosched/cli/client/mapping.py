@@ -48,8 +48,7 @@ def remap(file: str, application: str, size: int, timeout: int | None, server: s
     domain, given = _given(server, None if timeout is None else time.monotonic() + timeout)
     chosen = mapped(machines, given)
     places = [place for place, machine in enumerate(chosen.machines) if machine.domain == domain]
-    variables = chosen.told(places)
-    show_text("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
+    show_text("\n".join(f"export {name}={shlex.quote(value)}" for name, value in chosen.told(places).items()))
 
 
 def _given(server: str | None, until: float | None) -> tuple[str, dict[str, list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -101,8 +102,7 @@ def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
     if as_json:
         show_json(jobs)
     else:
-        rows = [row for job in jobs for row in _pair_rows(job)]
-        show_text(table(PAIRS_HEADER, rows, numbers=("JOBID", "APART")))
+        show_text(table(PAIRS_HEADER, chain.from_iterable(map(_pair_rows, jobs)), numbers=("JOBID", "APART")))
 
 
 @click.command()
@@ -160,8 +160,7 @@ def _by_start(client: Client, jobs: list[Job]) -> list[Told]:
     from cosched.cli.client.explain import explained  # the plain list does not need it
 
     known = {told.job.id: told for told in explained(client, jobs)}
-    found = [(job, known.get(job.id)) for job in jobs]
-    return sorted(found, key=lambda told: _earliest(*told) or LAST)
+    return sorted(((job, known.get(job.id)) for job in jobs), key=lambda told: _earliest(*told) or LAST)
 
 
 def _earliest(job: Job, told: Explanation | None) -> datetime | None:

@@ -73,8 +73,7 @@ def efficiency(name: str, as_json: bool, server: str | None) -> None:
         raise Failure("this domain does not tell what jobs cost: its version is older", FAILED)
     sides = (found[0].job, *found[0].mates)
     if as_json:
-        sums = {"skew": _skew(sides), "charged": _charged(sides), "efficient": _efficient(sides)}
-        show_json(sums | {"jobs": sides})
+        show_json({"skew": _skew(sides), "charged": _charged(sides), "efficient": _efficient(sides), "jobs": sides})
         return
     show_text("\n".join(map(printable, _lines(found[0]))))
 
@@ -120,7 +119,7 @@ def _skew(sides: Sequence[Outlook]) -> timedelta | None:
 
 
 def _charged(sides: Sequence[Outlook]) -> int:
-    """Sum up node-seconds, where they are known."""
+    """Return node-seconds, where they are known."""
     return sum(side.cost.charged for side in sides if side.cost)
 
 

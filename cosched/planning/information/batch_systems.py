@@ -85,8 +85,7 @@ def nodes_of_slurm(printed: bytes) -> Iterator[Reading]:
 def nodes_of_pbs(printed: bytes) -> Iterator[Reading]:
     """Yield what PBSNODES prints."""
     try:
-        nodes = json.loads(printed)["nodes"]
-        for name, node in nodes.items():
+        for name, node in json.loads(printed)["nodes"].items():
             available, assigned = node.get("resources_available", {}), node.get("resources_assigned", {})
             idle = available.get("ncpus", 0) - assigned.get("ncpus", 0)
             yield Reading(CPU, name, float(node["state"] == "free" and idle > 0))
