@@ -11,17 +11,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cosched import look
-from cosched_sim.reports.figures.figure import write_figure
-from cosched_sim.workload.traces.atomic import replacing
-
-if TYPE_CHECKING:
-    from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.figure import Figure, write_figure
+from cosched_sim.workload.traces.atomic import write_whole
 
 REPORT, FIGURES = "report.html", "figures"  # in a run's folder
 HERE = Path(__file__).parent
@@ -102,35 +99,28 @@ class Page:
     first: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """A figure that has been written: its SVG goes into the page, with links to its files."""
-
-    figure: Figure
-    svg: Markup
+Drawn = dict[str, tuple[Figure, Markup]]  # by name, what was written; the SVG goes into the page
 
 
 def write_page(page: Page, folder: Path) -> Path:
     """Write report.html and figures/NAME.{svg,png,csv} to an existing `folder`; return the page's path; OSError."""
     drawn = _draw(page, folder / FIGURES)
     html = _render(page, drawn)
-    with replacing(folder / REPORT) as stream:
-        # A command line may contain bytes that are not UTF-8.
-        stream.write(html.encode(errors="replace"))
+    write_whole(folder / REPORT, html.encode(errors="replace"))  # a command line may have bytes that are not UTF-8
     return folder / REPORT
 
 
-def _draw(page: Page, folder: Path) -> dict[str, _Drawn]:
-    """Write every figure of the page; return them by name."""
+def _draw(page: Page, folder: Path) -> Drawn:
+    """Write every figure of the page."""
     sections = page.sections
     figures = [figure for section in sections for figure in section.figures]
     figures += [widget.still for section in sections for widget in section.widgets]
     if figures:
         folder.mkdir(exist_ok=True)
-    return {figure.name: _Drawn(figure, Markup(write_figure(figure, folder))) for figure in figures}
+    return {figure.name: (figure, Markup(write_figure(figure, folder))) for figure in figures}
 
 
-def _render(page: Page, drawn: dict[str, _Drawn]) -> str:
+def _render(page: Page, drawn: Drawn) -> str:
     widgets = [widget for section in page.sections for widget in section.widgets]
     scripts = list(dict.fromkeys(widget.script for widget in widgets))
     template = environment().get_template(TEMPLATE)

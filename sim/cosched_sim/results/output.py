@@ -13,7 +13,7 @@ from cosched import __version__
 from cosched_sim.results.columns import MANY, Table, csv_of
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.results.staging import SUMMARY, staged
-from cosched_sim.workload.traces.atomic import replacing
+from cosched_sim.workload.traces.atomic import replacing, write_whole
 
 ROWS_AT_ONCE = 16_384  # jobs.csv is written in parts, so that a long trace needs no second copy in memory
 
@@ -62,8 +62,7 @@ def write_files(result: ReplayResult, folder: Path, info: RunInfo) -> dict[str, 
 
 def write_json(path: Path, value: Any) -> None:
     """Write an indented JSON file, whole or not at all."""
-    with replacing(path) as stream:
-        stream.write(f"{json.dumps(value, indent=2, allow_nan=False)}\n".encode())
+    write_whole(path, f"{json.dumps(value, indent=2, allow_nan=False)}\n")
 
 
 def _write_tables(table: Callable[[str], Table], result: ReplayResult, path: Path) -> None:

@@ -13,7 +13,7 @@ from cosched_sim.reports.page import FIGURES, REPORT, Page, Section, Tile, write
 from cosched_sim.studies.tables import in_markdown
 from cosched_sim.studies.verdicts import LEAST, inconclusive
 from cosched_sim.sweeps.storage import RESULTS
-from cosched_sim.workload.traces.atomic import replacing
+from cosched_sim.workload.traces.atomic import write_whole
 
 PAGE, TABLES = "results.md", "tables"
 FIRST = ("Asked", "Found", "Agrees", "Does not, and why", "For a site")  # what the five first sentences say
@@ -72,10 +72,8 @@ class Report:
         """Write the page in Markdown, each tables/NAME.csv, the figures and report.html. OSError."""
         (folder / TABLES).mkdir(exist_ok=True)
         for name, table in self.tables:
-            with replacing(folder / TABLES / f"{name}.csv") as stream:
-                stream.write(table.write_csv().encode())
-        with replacing(folder / PAGE) as stream:
-            stream.write("".join(f"{line}\n" for line in self._lines()).encode())
+            write_whole(folder / TABLES / f"{name}.csv", table.write_csv())
+        write_whole(folder / PAGE, "".join(f"{line}\n" for line in self._lines()))
         write_page(
             Page(
                 title=self.title,

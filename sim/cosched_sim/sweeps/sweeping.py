@@ -22,7 +22,7 @@ from cosched_sim.sweeps.grid import Sweep
 from cosched_sim.sweeps.running import run_cases
 from cosched_sim.sweeps.storage import RESULTS, refuse_results
 from cosched_sim.sweeps.workers import Workers
-from cosched_sim.workload.traces.atomic import replacing
+from cosched_sim.workload.traces.atomic import write_whole
 
 if TYPE_CHECKING:
     import polars
@@ -56,8 +56,7 @@ def carry_out(
     swept = _swept(said, results)
     for name, frame in ((AVERAGES, swept.averages), (DIFFERENCES, swept.differences)):
         if frame is not None:
-            with replacing(folder / name) as stream:
-                stream.write(frame.write_csv().encode())
+            write_whole(folder / name, frame.write_csv())
     return swept
 
 

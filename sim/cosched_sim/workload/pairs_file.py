@@ -14,7 +14,7 @@ from cosched.words.errors import InputError
 from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import TOGETHER, Group, Pairing, paired
 from cosched_sim.workload.terms_columns import COLUMNS, read_terms, write_terms
-from cosched_sim.workload.traces.atomic import replacing
+from cosched_sim.workload.traces.atomic import write_whole
 from cosched_sim.workload.traces.opening import StrPath, numbered, read_blocks, source_name
 
 LONGEST_NUMBER = 18
@@ -104,12 +104,11 @@ def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workloa
     Dropped rows are not written and leave no gap. The file appears whole or not at all; OSError passes through.
     """
     text = _csv_text(names, workloads, pairing)
-    if path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    if path != "-":
+        write_whole(path, text)
         return
-    with replacing(path) as stream:
-        stream.write(text.encode())
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 class _Jobs:
@@ -203,7 +202,9 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     beside = [AT] if any(group.at is not None for group in pairing.groups) else []
-    told = {group.row: _terms_of(group, names, pairing) for group in pairing.rows} if pairing.terms else {}
+    told = {}
+    for group in pairing.rows if pairing.terms else ():
+        told[group.row] = write_terms({names[of[0]]: pairing.terms[of] for of in group.members if of in pairing.terms})
     beside += [column for column in COLUMNS if any(cells[column] for cells in told.values())]
     writer.writerow([*names, *beside])
     for group in pairing.rows:
@@ -216,7 +217,3 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
         given = {AT: "" if group.at is None else str(group.at), **told.get(group.row, {})}
         writer.writerow([*cells, *(given[column] for column in beside)])
     return text.getvalue()
-
-
-def _terms_of(group: Group, names: Sequence[str], pairing: Pairing) -> dict[str, str]:
-    return write_terms({names[of[0]]: pairing.terms[of] for of in group.members if of in pairing.terms})

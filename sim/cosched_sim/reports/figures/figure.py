@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import matplotlib
 import numpy as np
+import polars
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
@@ -21,10 +22,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from cosched_sim.reports.figures.style import INK, SVG_FONTS, rc
-from cosched_sim.workload.traces.atomic import replacing
-
-if TYPE_CHECKING:
-    import polars
+from cosched_sim.workload.traces.atomic import write_whole
 
 _MEASURE = "_get_tick_boxes_siblings"  # of Axis; for each axis it measures the ticks of all that are aligned with it
 PNG_DPI = 150
@@ -73,9 +71,9 @@ def write_figure(figure: Figure, folder: Path) -> str:
     through.
     """
     prolog, svg, pixels = _drawn(figure)
-    _write(folder / f"{figure.name}.svg", (prolog + _titled(svg, figure)).encode())
-    _write(folder / f"{figure.name}.png", _png(pixels))
-    _write(folder / f"{figure.name}.csv", figure.table.write_csv().encode())
+    write_whole(folder / f"{figure.name}.svg", prolog + _titled(svg, figure))
+    write_whole(folder / f"{figure.name}.png", _png(pixels))
+    write_whole(folder / f"{figure.name}.csv", figure.table.write_csv())
     return svg
 
 
@@ -140,11 +138,6 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "png", dpi=(PNG_DPI, PNG_DPI))
     return stream.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    with replacing(path) as stream:
-        stream.write(content)
 
 
 @contextmanager

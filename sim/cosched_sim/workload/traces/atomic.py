@@ -32,3 +32,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file in this way; text as UTF-8."""
+    with replacing(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
