@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -63,7 +62,10 @@ def run_live(doing: Progress) -> list[PairOfProcesses]:
     prepare(["batch"], doing.say)
     with tempfile.TemporaryDirectory(prefix="cosched-demo-") as name, ExitStack() as stack:
         folder = Path(name)
-        services = [stack.enter_context(_running(service)) for service in _services(folder)]
+        services = _services(folder)
+        for service in services:
+            stack.callback(service.stop)
+            service.start()
         clients = [stack.enter_context(service.wait()) for service in services]
         doing.step(f"running {PAIRS} pairs of jobs ...")
         jobs = _submit(folder, clients)
@@ -72,22 +74,14 @@ def run_live(doing: Progress) -> list[PairOfProcesses]:
 
 
 def _services(folder: Path) -> list[LocalProcess]:
-    from cosched_sim.live.local_process import LocalProcess, free_ports
+    from cosched_sim.live.local_process import BESIDE_IT, LocalProcess, free_ports
 
     ports = dict(zip(MACHINES, free_ports(len(MACHINES)), strict=True))
     return [
         LocalProcess(
             folder / name,
             {
-                "domain": {
-                    "name": name,
-                    "listen": f"127.0.0.1:{ports[name]}",
-                    "plaintext": True,
-                    "socket": "socket",
-                    "state": "state.db",
-                    "schedule_interval": 1,
-                    "log_level": "warning",
-                },
+                "domain": {"name": name, "listen": f"127.0.0.1:{ports[name]}", "schedule_interval": 1, **BESIDE_IT},
                 "coscheduling": {"scheme": scheme, "release_interval": 3},
                 "peer": [{"name": peer, "address": f"127.0.0.1:{ports[peer]}"} for peer in MACHINES if peer != name],
                 "manager": {"kind": "local", "slots": slots},
@@ -95,15 +89,6 @@ def _services(folder: Path) -> list[LocalProcess]:
         )
         for name, (slots, scheme) in MACHINES.items()
     ]
-
-
-@contextmanager
-def _running(service: LocalProcess) -> Iterator[LocalProcess]:
-    service.start()
-    try:
-        yield service
-    finally:
-        service.stop()
 
 
 def _submit(folder: Path, clients: list[Client]) -> dict[str, tuple[str, str]]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 KINDS = "(keys of schedulers)"  # where they are in a text
 WIDTH = 49  # characters of a key's help
+OVERRUNS = click.Choice(["extend", "kill"])
+GROUP_SIZE_HELP = "With --pair-fraction: this share of all jobs, in groups of N to M, on domains drawn at random."
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -128,17 +130,9 @@ def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
         click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),
         click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted within it."),
         click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
-        click.option(
-            "--group-size",
-            metavar="N[-M]",
-            help="With --pair-fraction: this share of all jobs, in groups of N to M, on domains drawn at random.",
-        ),
+        click.option("--group-size", metavar="N[-M]", help=GROUP_SIZE_HELP),
         click.option("--seed", metavar="N", help="Seed of drawn traces and pairs (0)."),
-        click.option(
-            "--overrun",
-            type=click.Choice(["extend", "kill"]),
-            help="Jobs that ran past their request: extend it, or kill them.",
-        ),
+        click.option("--overrun", type=OVERRUNS, help="Jobs that ran past their request: extend it, or kill them."),
         click.option("--config", metavar="FILE.toml", help="The same settings in a file; flags win."),
     ]
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COMPARED = ("wait\nof all", "wait of\npaired", "wait of\nothers", "slowdown\nof all", "lost\nnode-h")
-SECONDS_AN_HOUR = 3600
 
 Row = Mapping[str, Any]
+Form = Callable[[Sequence[Interval]], list[str]]
 
 
 def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
@@ -31,8 +31,8 @@ def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Seq
         _column(rows, domains, "all.wait_s.mean", durations),
         _column(rows, domains, "all.slowdown.mean", numbers),
         _column(coscheduled, domains, "paired.sync_s.mean", durations),
-        _column(coscheduled, domains, "held_node_seconds", _node_hours),
-        _column(coscheduled, domains, "held_share", _percents),
+        _column(coscheduled, domains, "held_node_seconds", numbers, 1 / 3600),
+        _column(coscheduled, domains, "held_share", _percents, 100),
     ]
     for (row, domain, first), *cells in zip(_places(rows, domains), *columns, strict=True):
         place = [str(row[key]) if first else "" for key in keys]
@@ -48,7 +48,7 @@ def differences_table(differences: polars.DataFrame, keys: Sequence[str], domain
     columns = [
         *(_column(rows, domains, f"{group}.wait_s.mean", durations) for group in GROUPS),
         _column(rows, domains, "all.slowdown.mean", numbers),
-        _column(rows, domains, "held_node_seconds", _node_hours),
+        _column(rows, domains, "held_node_seconds", numbers, 1 / 3600),
     ]
     for (row, domain, first), *cells in zip(_places(rows, domains), *columns, strict=True):
         table.add_row(*(str(row[key]) if first else "" for key in keys), domain, *map(plus, cells))
@@ -60,12 +60,11 @@ def _places(rows: Sequence[Row], domains: Sequence[str]) -> list[tuple[Row, str,
     return [(row, domain, domain == domains[0]) for row in rows for domain in domains]
 
 
-def _column(
-    rows: Sequence[Row], domains: Sequence[str], measure: str, form: Callable[[Sequence[Interval]], list[str]]
-) -> list[str]:
-    """Return the cells of a measure: a column has one unit."""
+def _column(rows: Sequence[Row], domains: Sequence[str], measure: str, form: Form, factor: float = 1) -> list[str]:
+    """Return the cells of `factor` times a measure: a column has one unit."""
     names = ((row, f"{domain}.{measure}") for row, domain, _ in _places(rows, domains))
-    return form([(row.get(name), row.get(name + INTERVAL)) for row, name in names])
+    found = ((row.get(name), row.get(name + INTERVAL)) for row, name in names)
+    return form([(mean and factor * mean, half and factor * half) for mean, half in found])
 
 
 def _together(row: Row) -> str:
@@ -74,14 +73,5 @@ def _together(row: Row) -> str:
     return f"{whole(row['pairs.together'])} of {whole(row['pairs.pairs'])}"
 
 
-def _node_hours(column: Sequence[Interval]) -> list[str]:
-    return numbers([_times(1 / SECONDS_AN_HOUR, *each) for each in column])
-
-
 def _percents(column: Sequence[Interval]) -> list[str]:
-    found = (_times(100, *each) for each in column)
-    return ["" if mean is None else f"{number_with_interval(mean, half, digits=2)} %" for mean, half in found]
-
-
-def _times(factor: float, mean: float | None, half: float | None) -> Interval:
-    return None if mean is None else factor * mean, None if half is None else factor * half
+    return ["" if mean is None else f"{number_with_interval(mean, half, digits=2)} %" for mean, half in column]

@@ -49,20 +49,36 @@ DISTRIBUTIONS = {
 def replay_tables(summary: Summary) -> list[RenderableType]:
     """Return the words on the domains, one by one or a row each, and lines on pairs and groups."""
     domains = summary["domains"]
-    parts = [_federation_table(domains), ""] if len(domains) > MOST_ONE_BY_ONE else _one_by_one(domains)
+    parts: list[RenderableType] = [_federation_table(domains), ""]
+    if len(domains) <= MOST_ONE_BY_ONE:
+        parts = [part for name, domain in domains.items() for part in _of_domain(name, domain)]
     if "groups" not in summary:
         return [*parts, wording.pairs_line(summary["pairs"])]
     pairs = [wording.pairs_line(summary["pairs"])] if summary["pairs"]["pairs"] else []
     return [*parts, *pairs, wording.groups_line(summary["groups"])]
 
 
-def _one_by_one(domains: Mapping[str, Summary]) -> list[RenderableType]:
-    """Return a heading, a table and some lines for each domain."""
-    parts: list[RenderableType] = []
-    for name, domain in domains.items():
-        title = Text(wording.heading(name, domain), style="bold")
-        parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
-    return parts
+def _of_domain(name: str, domain: Summary) -> Iterator[RenderableType]:
+    """Yield a heading, a table and some lines."""
+    paired, offered = domain["paired"]["jobs"], domain["offered_load"]
+    yield Text(wording.heading(name, domain), style="bold")
+    yield f"{count(domain['jobs'], 'job')}{f', {paired:,} of them paired' if paired else ''}"
+    if domain["rejected"]:
+        yield f"left out: {wording.rejected_line(domain['rejected'])}"
+    yield _domain_table(domain)
+    load = f", offered load {percent(offered)}" if offered is not None else ""
+    yield f"utilisation {percent(domain['utilisation'])}{load}, makespan {duration(domain['makespan_s'])}"
+    if (line := kind_told_by(domain).line(domain)) is not None:
+        yield line
+    if "failed" in domain:
+        yield wording.lost_line(domain)
+    if paired and domain["scheme"] != "off":
+        yield (
+            f"lost to holds: {_node_hours(domain)} node-hours ({percent(domain['held_share'], 2)}); "
+            f"{count(domain['holds'], 'hold')}, {count(domain['releases'], 'forced release')}, "
+            f"{count(domain['yields'], 'yield')}"
+        )
+    yield ""
 
 
 def _federation_table(domains: Mapping[str, Summary]) -> Table:
@@ -153,13 +169,6 @@ def _in_processors(found: Summary) -> bool:
     return found["stated_nodes"] is not None and found["nodes"] > found["stated_nodes"]
 
 
-def _jobs_lines(domain: Summary) -> Iterator[str]:
-    paired = domain["paired"]["jobs"]
-    yield f"{count(domain['jobs'], 'job')}{f', {paired:,} of them paired' if paired else ''}"
-    if domain["rejected"]:
-        yield f"left out: {wording.rejected_line(domain['rejected'])}"
-
-
 def _domain_table(domain: Summary) -> Table:
     table = new_table("", "", *wording.STATISTICS, left=2)
     groups = [group for group in GROUPS if domain[group]["jobs"]] if domain["paired"]["jobs"] else GROUPS[:1]
@@ -170,22 +179,6 @@ def _domain_table(domain: Summary) -> Table:
             table.add_row(title, group, *(form(values[statistic]) for statistic in wording.STATISTICS))
             title = ""
     return table
-
-
-def _domain_lines(domain: Summary) -> Iterator[str]:
-    offered = domain["offered_load"]
-    load = f", offered load {percent(offered)}" if offered is not None else ""
-    yield f"utilisation {percent(domain['utilisation'])}{load}, makespan {duration(domain['makespan_s'])}"
-    if (line := kind_told_by(domain).line(domain)) is not None:
-        yield line
-    if "failed" in domain:
-        yield wording.lost_line(domain)
-    if domain["paired"]["jobs"] and domain["scheme"] != "off":
-        yield (
-            f"lost to holds: {_node_hours(domain)} node-hours ({percent(domain['held_share'], 2)}); "
-            f"{count(domain['holds'], 'hold')}, {count(domain['releases'], 'forced release')}, "
-            f"{count(domain['yields'], 'yield')}"
-        )
 
 
 def _schemes(summary: Summary) -> str:

@@ -75,23 +75,19 @@ def convert(path: str, target: str, clean: bool, scale: str | None, load: str | 
     """
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
+    from cosched_sim.workload.jobs import Workload
+    from cosched_sim.workload.traces import left_out_messages
+
     source = read(path, **reading, more=[*_columns(target).values()])
     for remark in source.log.remarks:
         say(f"{source.log.source}: {remark}")
-    jobs = _cleaned(source) if clean else replace(source.log, run=source.log.run.clip(min=UNKNOWN))
+    jobs = source.workload() if clean else replace(source.log, run=source.log.run.clip(min=UNKNOWN))
+    for message in left_out_messages(jobs) if isinstance(jobs, Workload) else ():
+        say(message)
     if clean and source.log.columns:
         say(f"{target}: --clean keeps no column {', '.join(source.log.columns)}")
     jobs = _scaled(jobs, source, scale, load)
     _write(jobs, target, _header(source, clean))
-
-
-def _cleaned(source: Source) -> Workload:
-    from cosched_sim.workload.traces import left_out_messages
-
-    workload = source.workload()
-    for message in left_out_messages(workload):
-        say(message)
-    return workload
 
 
 def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: str | None) -> TraceLog | Workload:

@@ -20,6 +20,7 @@ START_PATIENCE = 300.0  # seconds; the first start may compile the kernels
 STOP_PATIENCE = 10.0
 
 Table = Mapping[str, object]
+BESIDE_IT = {"plaintext": True, "socket": "socket", "state": "state.db", "log_level": "warning"}  # keys of [domain]
 
 
 class LocalProcess:
@@ -35,7 +36,7 @@ class LocalProcess:
 
     @property
     def server(self) -> str:
-        """The address for clients; the configuration must say `socket = "socket"`."""
+        """The address for clients; the configuration must have the keys BESIDE_IT."""
         return f"unix:{self.folder / 'socket'}"
 
     def start(self) -> None:

@@ -15,7 +15,7 @@ from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
 from cosched_sim.configuration import Domain
 from cosched_sim.federation.live_player import LivePlayer
-from cosched_sim.live.local_process import LocalProcess, free_ports
+from cosched_sim.live.local_process import BESIDE_IT, LocalProcess, free_ports
 from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import Pairing
 from cosched_sim.workload.pairs_file import write_pairs
@@ -88,29 +88,18 @@ def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path, 
 
 def configuration(settings: Domain, address: str, peers: list[Any], manager: dict[str, Any]) -> dict[str, Any]:
     """Return the sections of a service's configuration; `manager`: the keys with the paths of its files."""
+    kind = settings.scheduler_kind
+    scheduler = _values(settings, kind.keys, kind.keys_of_logs)  # the trace says of each job what else it needs
     return {
-        "domain": {
-            "name": settings.name,
-            "listen": address,
-            "plaintext": True,
-            "socket": "socket",
-            "state": "state.db",
-            "log_level": "warning",
-        },
+        "domain": {"name": settings.name, "listen": address, **BESIDE_IT},
         "coscheduling": {
-            **_values(settings, CoschedulingFields, settings.scheduler_kind.refused),
+            **_values(settings, CoschedulingFields, kind.refused),
             "mate_patience": "forever" if settings.mate_patience is None else settings.mate_patience,
             "peer_timeout": LONGEST_CALL,
         },
         "peer": peers,
-        "manager": {"kind": "replay", **_scheduler(settings), "clock": "lockstep", **manager},
+        "manager": {"kind": "replay", "scheduler": kind.name, **scheduler, "clock": "lockstep", **manager},
     }
-
-
-def _scheduler(settings: Domain) -> dict[str, Any]:
-    """Return the keys of the scheduler; the trace says of each job what else it needs."""
-    kind = settings.scheduler_kind
-    return {"scheduler": kind.name, **_values(settings, kind.keys, kind.keys_of_logs)}
 
 
 def _values(settings: Domain, fields: type[Settings], without: Collection[str]) -> dict[str, Any]:
