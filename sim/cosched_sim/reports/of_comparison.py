@@ -65,32 +65,23 @@ def comparison_page(said: Mapping[str, Any]) -> Page:
 
 def _figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
     """Return bars for each machine and combination; the base line is the replay without coscheduling."""
+
+    def panel(title: str, label: str, measure: Callable[[Any], Estimate | None], *, base: bool = False) -> Panel:
+        values = {run: [measure(said["domains"][name]) for name in names] for run, said in runs.items()}
+        alone = values.pop(NONE, [])
+        return Panel(title, label, "machine", names, values, alone if base else ())
+
     panels = [
-        _panel(names, runs, "Wait", "mean wait (min)", lambda said: _mean(said, "all", "wait_s", 60), base=True),
-        _panel(names, runs, "Slowdown", "mean slowdown", lambda said: _mean(said, "all", "slowdown"), base=True),
-        _panel(names, runs, "Sync time", "mean sync time (min)", lambda said: _mean(said, "paired", "sync_s", 60)),
-        _panel(
-            names, runs, "Lost to holds", "share of the machine (%)", lambda said: Estimate(100 * said["held_share"])
-        ),
+        panel("Wait", "mean wait (min)", lambda said: _mean(said, "all", "wait_s", 60), base=True),
+        panel("Slowdown", "mean slowdown", lambda said: _mean(said, "all", "slowdown"), base=True),
+        panel("Sync time", "mean sync time (min)", lambda said: _mean(said, "paired", "sync_s", 60)),
+        panel("Lost to holds", "share of the machine (%)", lambda said: Estimate(100 * said["held_share"])),
     ]
     caption = (
         "Mean wait and slowdown of all jobs of each machine, mean sync time of its paired jobs, and the share of its "
         "node-hours that was lost to holds. Dashed: without coscheduling."
     )
     return grouped_bars("schemes", "What each choice of schemes costs", caption, panels, "schemes")
-
-
-def _panel(
-    names: Sequence[str],
-    runs: Mapping[str, Any],
-    title: str,
-    label: str,
-    measure: Callable[[Mapping[str, Any]], Estimate | None],
-    base: bool = False,
-) -> Panel:
-    values = {run: [measure(said["domains"][name]) for name in names] for run, said in runs.items()}
-    alone = values.pop(NONE, [])
-    return Panel(title, label, "machine", names, values, alone if base else ())
 
 
 def _mean(said: Mapping[str, Any], group: str, metric: str, unit: float = 1) -> Estimate | None:

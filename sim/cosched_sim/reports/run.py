@@ -18,15 +18,11 @@ JOBS, ALLOCATIONS, HOLDS, YIELDS = "jobs.csv", "allocations.csv", "holds.csv", "
 _TIMES = dict.fromkeys(("submit", "ready", "start", "end", "nodes", "requested_s", "run_s", "pair"), polars.Int64)
 _COUNTS = dict.fromkeys(("holds", "yields", "held_node_seconds"), polars.Int64)
 _TEXT = polars.String
+_JOB: dict[str, Any] = {"domain": _TEXT, "job_id": _TEXT}
 _COLUMNS: dict[str, dict[str, Any]] = {
-    JOBS: {"domain": _TEXT, "job_id": _TEXT, **_TIMES, "mate_job_id": _TEXT, **_COUNTS, "state": _TEXT},
-    ALLOCATIONS: {
-        "domain": _TEXT,
-        "job_id": _TEXT,
-        **dict.fromkeys(("allocation", "nodes", "start", "end"), polars.Int64),
-        "ended": _TEXT,
-    },
-    HOLDS: {"domain": _TEXT, "job_id": _TEXT, **dict.fromkeys(("nodes", "begin", "end"), polars.Int64), "ended": _TEXT},
+    JOBS: {**_JOB, **_TIMES, "mate_job_id": _TEXT, **_COUNTS, "state": _TEXT},
+    ALLOCATIONS: {**_JOB, **dict.fromkeys(("allocation", "nodes", "start", "end"), polars.Int64), "ended": _TEXT},
+    HOLDS: {**_JOB, **dict.fromkeys(("nodes", "begin", "end"), polars.Int64), "ended": _TEXT},
     YIELDS: {"domain": _TEXT, "time": polars.Int64, "yields": polars.Int64},
 }
 NAMES = ("where", "resource")  # of allocations, if some nodes have names, or all nodes of a job have one
@@ -146,10 +142,8 @@ def _check_domain(folder: Path, domain: RunDomain) -> None:
         (ALLOCATIONS, domain.allocations, ("start", "end")),
     )
     for name, table, columns in tables:
-        if (
-            table is not None
-            and not table.select(polars.col(columns).is_between(domain.first, domain.last)).min_horizontal().all()
-        ):
+        within = polars.col(columns).is_between(domain.first, domain.last)
+        if table is not None and not table.select(within).min_horizontal().all():
             raise InputError(str(folder / name), None, f"has times of {domain.name} outside the run")
 
 

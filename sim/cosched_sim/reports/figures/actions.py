@@ -77,12 +77,10 @@ def _held(domain: RunDomain, edges: Ints) -> polars.DataFrame:
 
 
 def _draw_actions(run: Run, tables: list[polars.DataFrame], edges: Ints, every: str, canvas: Canvas) -> None:
-    axis = time_axis(run)
+    axis, width = time_axis(run), 1 / (len(_ACTIONS) + 1)
     for (_, axes), table in zip(panels.stacked(canvas, run), tables, strict=True):
         for place, (name, (look, _)) in enumerate(_ACTIONS.items()):
-            _draw_bars(
-                axes, axis, edges, table[name], look, (place + 0.5) / (len(_ACTIONS) + 1), 1 / (len(_ACTIONS) + 1)
-            )
+            _draw_bars(axes, axis, edges, table[name], look, (place + 0.5) * width, width)
         panels.from_zero(axes, max(int(table[name].to_numpy().max()) for name in _ACTIONS))
         axes.set_ylabel(f"per {every}")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))

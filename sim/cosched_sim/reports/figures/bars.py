@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
@@ -17,11 +20,6 @@ from matplotlib.ticker import FuncFormatter
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import DOMAINS, INK, SCHEMES, Look
 from cosched_sim.results.estimate import Estimate
-
-if TYPE_CHECKING:
-    import polars
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 COLUMNS = 2
 WIDTH = 0.84  # width of a group; groups are 1 apart
@@ -76,8 +74,6 @@ def grouped_bars(name: str, title: str, caption: str, panels: Sequence[Panel], l
 
 def bars_table(panels: Sequence[Panel]) -> polars.DataFrame:
     """Return the numbers of some panels: a row for each bar, with its interval, base and difference from the base."""
-    import polars
-
     rows = [row for panel in panels for row in _rows(panel)]
     texts = dict.fromkeys(("panel", "group", "series"), polars.String)
     numbers = dict.fromkeys(NUMBERS, polars.Float64)

@@ -30,14 +30,10 @@ def cumulative(values: Floats) -> tuple[Floats, Floats]:
     shares = np.cumsum(counts) / len(values)
     if len(distinct) > 2 * _POINTS:
         logs = np.log(np.maximum(distinct, 1.0))
-        kept = np.concatenate(
-            [
-                np.searchsorted(logs, np.linspace(logs[0], logs[-1], _POINTS)),
-                np.searchsorted(shares, np.linspace(shares[0], 1.0, _POINTS)),
-                [0, len(distinct) - 1],
-            ]
-        )
-        kept = np.unique(np.minimum(kept, len(distinct) - 1))
+        by_value = np.searchsorted(logs, np.linspace(logs[0], logs[-1], _POINTS))
+        by_share = np.searchsorted(shares, np.linspace(shares[0], 1.0, _POINTS))
+        last = len(distinct) - 1
+        kept = np.unique(np.minimum(np.concatenate([by_value, by_share, [0, last]]), last))
         distinct, shares = distinct[kept], shares[kept]
     return distinct.astype(np.float64), shares
 
@@ -66,14 +62,8 @@ def _legend_above(axes: Axes, curves: int) -> None:
     if not curves:
         axes.text(0.5, 0.5, "no job started", ha="center", transform=axes.transAxes)
         return
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        borderaxespad=0,
-        frameon=False,
-        handlelength=3.2,
-        labelspacing=0.2,
-    )
+    spaces = {"borderaxespad": 0, "handlelength": 3.2, "labelspacing": 0.2}
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), frameon=False, **spaces)
 
 
 def _draw_curve(
@@ -83,16 +73,8 @@ def _draw_curve(
     median = float(np.median(values))
     x, shares = np.concatenate((x[:1], x, [right])), np.concatenate(([0.0], shares, [1.0]))
     axes.step(x, 100 * shares, where="post", **look.curve)
-    axes.plot(
-        [max(median, 1.0)],
-        [50],
-        **look.curve,
-        marker=look.marker,
-        markeredgecolor="white",
-        clip_on=False,
-        zorder=3,
-        label=f"{label} {words(median)}",
-    )
+    mark = {**look.curve, "marker": look.marker, "markeredgecolor": "white", "clip_on": False, "zorder": 3}
+    axes.plot([max(median, 1.0)], [50], **mark, label=f"{label} {words(median)}")
 
 
 def _mark_axes(axes: Axes, right: float, times: bool) -> None:

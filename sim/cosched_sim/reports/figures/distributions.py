@@ -19,34 +19,32 @@ from cosched_sim.reports.run import Run, RunDomain
 from cosched_sim.results import metrics
 
 Samples = Mapping[str, Mapping[str, Floats]]  # domain -> group of jobs -> values
+Measure = Callable[[polars.DataFrame], Floats]  # of jobs that started
 
 
 def wait_figure(run: Run) -> Figure:
     """Show the time from submission to start."""
-    samples = {domain.name: _grouped(domain, _waits) for domain in run.domains}
-    what = "Time from submission to start: share of the jobs that waited at most so long"
-    return Figure(
-        "wait",
-        "Wait",
-        f"{what}. Marks: medians. Waits under 1 s stand at 1 s.{_left_out(run)}",
-        _table(samples, "wait_s"),
-        partial(_draw_groups, run, samples, "wait", duration, True),
-        side_by_side_size(run),
+    caption = (
+        "Time from submission to start: share of the jobs that waited at most so long. Marks: medians. Waits under 1 s "
+        "stand at 1 s."
     )
+    return _of_groups(run, "wait", caption, "wait_s", _waits, duration, times=True)
 
 
 def slowdown_figure(run: Run) -> Figure:
     """Show response time / run time."""
-    samples = {domain.name: _grouped(domain, _slowdowns) for domain in run.domains}
     what = "Time from submission to end over run time: share of the jobs for which it is at most so large"
-    return Figure(
-        "slowdown",
-        "Slowdown",
-        f"{what}. Marks: medians.{_left_out(run)}",
-        _table(samples, "slowdown"),
-        partial(_draw_groups, run, samples, "slowdown", number, False),
-        side_by_side_size(run),
-    )
+    return _of_groups(run, "slowdown", f"{what}. Marks: medians.", "slowdown", _slowdowns, number, times=False)
+
+
+def _of_groups(
+    run: Run, name: str, caption: str, column: str, measure: Measure, words: Callable[[float], str], *, times: bool
+) -> Figure:
+    samples = {domain.name: _grouped(domain, measure) for domain in run.domains}
+    never = sum(domain.summary["never_started"] for domain in run.domains)
+    left_out = f" Without {count(never, 'job')} that never started." if never else ""
+    draw, size = partial(_draw_groups, run, samples, name, words, times), side_by_side_size(run)
+    return Figure(name, name.capitalize(), f"{caption}{left_out}", _table(samples, column), draw, size)
 
 
 def sync_figure(run: Run) -> Figure:
@@ -76,18 +74,13 @@ def _sync(domain: RunDomain) -> Floats:
     return (column(ran, "start") - column(ran, "ready")).astype(np.float64)
 
 
-def _grouped(domain: RunDomain, measure: Callable[[polars.DataFrame], Floats]) -> dict[str, Floats]:
+def _grouped(domain: RunDomain, measure: Measure) -> dict[str, Floats]:
     """Return the values of all, paired and unpaired jobs that started; only "all" if no job is paired."""
     ran = domain.jobs.filter(polars.col("start").is_not_null())
     values, paired = measure(ran), ran["pair"].is_not_null().to_numpy()
     if not paired.any():
         return {"all": values}
     return {"all": values, "paired": values[paired], "unpaired": values[~paired]}
-
-
-def _left_out(run: Run) -> str:
-    never = sum(domain.summary["never_started"] for domain in run.domains)
-    return f" Without {count(never, 'job')} that never started." if never else ""
 
 
 def _table(samples: Samples, name: str) -> polars.DataFrame:

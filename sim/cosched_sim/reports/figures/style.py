@@ -7,10 +7,9 @@ used side by side also differ in lightness and in hatch or line style, for grey 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from matplotlib.axes import Axes
 
 BLUE = "#0072B2"
 SKY = "#56B4E9"

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, INK, SKY, VERMILION, TimeAxis
 from cosched_sim.reports.gantt.layout import Layout, Pieces
 from cosched_sim.reports.run import Run, RunDomain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 # Three similar shades, so that neighbouring jobs can be distinguished.
 UNPAIRED = (SKY, "#79C3EE", "#9AD1F2")
@@ -72,8 +70,6 @@ def _draw_domain(axes: Axes, domain: RunDomain, layout: Layout, run: Run, axis: 
 
 def _edge(axes: Axes, pieces: Pieces, axis: TimeAxis) -> None:
     """Outline the pieces if there are few: neighbours can have one shade, as when jobs change their size."""
-    from matplotlib.patches import Rectangle
-
     if len(pieces.job) > MOST_OUTLINED:
         return
     places = (pieces.first, pieces.nodes, axis.place(pieces.begin), axis.place(pieces.end))
@@ -118,8 +114,6 @@ def _rgb(colour: str) -> list[int]:
 
 
 def _legend(canvas: Canvas, run: Run) -> None:
-    from matplotlib.patches import Patch
-
     patches = [
         Patch(facecolor=UNPAIRED[0], label="running"),
         Patch(facecolor=PAIRED[0], label="running, has a mate"),
