@@ -138,19 +138,11 @@ class AllocationLog:
 
     def allocations(self, now: int) -> Allocations:
         """Return all allocations until now."""
-        return Allocations.of(
-            (
-                record.row,
-                record.number,
-                record.nodes,
-                record.start,
-                now if record.ended is AllocationEnd.LASTS else record.end,
-                record.ended,
-                ",".join(record.where or ()),
-                record.resource,
-            )
-            for record in self._records
-        )
+        rows = []
+        for of in self._records:
+            end = now if of.ended is AllocationEnd.LASTS else of.end
+            rows.append((of.row, of.number, of.nodes, of.start, end, of.ended, ",".join(of.where or ()), of.resource))
+        return Allocations.of(rows)
 
 
 class Runs:

@@ -168,7 +168,7 @@ def fit(jobs: Workload, nodes: int, begin: int = 0) -> FittedModel:
     shape, scale = weibull(jobs.run)
     sizes, counts = np.unique(jobs.nodes, return_counts=True)
     return FittedModel(
-        name=_stem(jobs.source),
+        name=re.sub(r"(\.[a-z]+)+$", "", os.path.basename(jobs.source)),  # without what says its format
         nodes=nodes,
         begin=int(begin + submit[0]) % (HOURS * HOUR_S),
         gaps=tuple(_rounded((gaps[hours == hour] if (hours == hour).any() else gaps).mean()) for hour in range(HOURS)),
@@ -178,11 +178,6 @@ def fit(jobs: Workload, nodes: int, begin: int = 0) -> FittedModel:
         sizes=tuple(sizes.tolist()),
         counts=tuple(counts.tolist()),
     )
-
-
-def _stem(path: str) -> str:
-    """Return the name of a file without what says its format."""
-    return re.sub(r"(\.[a-z]+)+$", "", os.path.basename(path))
 
 
 def _rounded(value: float) -> float:

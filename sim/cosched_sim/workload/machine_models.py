@@ -97,12 +97,7 @@ INTREPID = MachineModel(
     utilisation=0.745,
     # ANL-Intrepid-2009-1: shares of the jobs of 512 nodes or more.
     sizes=(
-        (512, 0.630),
-        (1_024, 0.153),
-        (2_048, 0.075),
-        (4_096, 0.069),
-        (8_192, 0.047),
-        (16_384, 0.0155),
+        (512, 0.630), (1_024, 0.153), (2_048, 0.075), (4_096, 0.069), (8_192, 0.047), (16_384, 0.0155),
         (32_768, 0.0105),
     ),
     # ANL-Intrepid-2009-1: quartiles of about 2,450, 3,700 and 5,900 s (jobs of 512 nodes or more). The short
@@ -126,7 +121,7 @@ INTREPID = MachineModel(
     daily_swing=0.40,
     # ANL-Mira-2018: Saturday has 0.89 and Sunday 0.80 of the mean; together that is 0.80 of a working day.
     weekend_rate=0.80,
-)
+)  # fmt: skip
 
 EUREKA = MachineModel(
     name="eureka",
@@ -141,23 +136,8 @@ EUREKA = MachineModel(
     # slowdown of 1.7 there leaves room for hardly any waiting. So there are one or two a month, some of them of the
     # whole machine.
     sizes=(
-        (1, 0.329),
-        (2, 0.134),
-        (3, 0.048),
-        (4, 0.104),
-        (5, 0.039),
-        (6, 0.024),
-        (7, 0.011),
-        (8, 0.087),
-        (9, 0.039),
-        (10, 0.021),
-        (12, 0.014),
-        (16, 0.065),
-        (20, 0.009),
-        (25, 0.012),
-        (32, 0.028),
-        (50, 0.0006),
-        (100, 0.0002),
+        (1, 0.329), (2, 0.134), (3, 0.048), (4, 0.104), (5, 0.039), (6, 0.024), (7, 0.011), (8, 0.087), (9, 0.039),
+        (10, 0.021), (12, 0.014), (16, 0.065), (20, 0.009), (25, 0.012), (32, 0.028), (50, 0.0006), (100, 0.0002),
     ),
     # KTH-SP2-1996-2 has two humps: tests of seconds to minutes (42 % end within 5 minutes, with a median of 25 s)
     # and production of hours. Its deciles are 14, 22, 63, 221, 848, 2,680, 7,064, 12,518 and 28,696 s. The
@@ -180,7 +160,7 @@ EUREKA = MachineModel(
     peak_hour=17.0,
     daily_swing=0.40,
     weekend_rate=0.80,
-)
+)  # fmt: skip
 
 MODELS: Mapping[MachineName, MachineModel] = MappingProxyType({"intrepid": INTREPID, "eureka": EUREKA})
 

@@ -35,7 +35,6 @@ _FEWEST = 3  # columns of a log
 __all__ = [
     "FORMATS",
     "REASONS",
-    "LogOptions",
     "clean",
     "cut",
     "left_out_messages",

@@ -112,7 +112,9 @@ def _whole_lines(stream: Unpacked, name: str, block_bytes: int) -> Iterator[byte
     line_bytes = 0
     line_end = b""  # not known yet
     chunk = stream.read(block_bytes)
-    _refuse_foreign(chunk, name)
+    for magic, what in _FOREIGN.items():
+        if chunk.startswith(magic):
+            raise InputError(name, None, what)
     chunk = chunk.removeprefix(_UTF8_MARK)
     while chunk:
         line_end = line_end or _line_end(b"".join([*pieces[-1:], chunk]))
@@ -136,12 +138,6 @@ def _line_end(start: bytes) -> bytes:
     if b"\n" in start:
         return b"\n"
     return b"\r" if b"\r" in start[:-1] else b""
-
-
-def _refuse_foreign(start: bytes, name: str) -> None:
-    for magic, what in _FOREIGN.items():
-        if start.startswith(magic):
-            raise InputError(name, None, what)
 
 
 def _decode(data: bytes, notes: Notes, first: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,36 +18,17 @@ from cosched_sim.workload.traces.opening import Block
 from cosched_sim.workload.traces.values import LIMIT, number, seconds, whole
 
 COLUMNS = (
-    "job number",
-    "submit time",
-    "wait time",
-    "run time",
-    "allocated processors",
-    "average CPU time",
-    "used memory",
-    "requested processors",
-    "requested time",
-    "requested memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding job",
-    "think time",
-)
+    "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
+    "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
+    "partition", "preceding job", "think time",
+)  # fmt: skip
 
 _INT64_MAX = 2**63 - 1
 
 
-def _job_number(text: str) -> int:
-    return whole(text, _INT64_MAX)
-
-
 # The columns that a TraceLog keeps: index from 0, and the parser of a value.
 _KEPT: dict[str, tuple[int, Callable[[str], int]]] = {
-    "job_id": (0, _job_number),
+    "job_id": (0, partial(whole, limit=_INT64_MAX)),
     "submit": (1, seconds),
     "wait": (2, seconds),
     "run": (3, seconds),
@@ -125,13 +107,9 @@ def _columns(rows: list[str], lines: Ints, notes: Notes) -> Ints:
     """Return the kept columns and the lines, shape (columns, rows); row by row where NumPy's reader fails."""
     for fast in (_whole_numbers, _any_numbers):
         columns = fast(rows)
-        if columns is not None and _within_limit(columns[1:]):
+        if columns is not None and columns[1:].min() >= -LIMIT and columns[1:].max() <= LIMIT:
             return np.vstack([columns, lines])
     return _row_by_row(rows, lines, notes)
-
-
-def _within_limit(values: Ints) -> bool:
-    return int(values.min()) >= -LIMIT and int(values.max()) <= LIMIT
 
 
 def _table(rows: list[str], kind: type[np.int64] | type[np.float64]) -> NDArray[Any] | None:

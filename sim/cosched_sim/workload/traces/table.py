@@ -12,12 +12,12 @@ from typing import Any
 from cosched.schedulers.column import Column
 from cosched.words.errors import InputError
 from cosched.words.quantities import count
-from cosched_sim.workload.jobs import LEAST, TraceLog
+from cosched_sim.workload.jobs import LEAST, UNKNOWN, TraceLog
 from cosched_sim.workload.log_options import PLAIN, LogOptions
 from cosched_sim.workload.traces.builder import LogBuilder
 from cosched_sim.workload.traces.notes import Notes
 from cosched_sim.workload.traces.opening import Block
-from cosched_sim.workload.traces.values import is_number, optional, seconds, whole
+from cosched_sim.workload.traces.values import is_number, known, seconds, whole
 
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")
@@ -92,7 +92,7 @@ class _Row:
 
     def value(self, parse: Callable[[str], Any], name: str) -> Any:
         try:
-            return optional(parse, self.text(name))
+            return parse(self.text(name)) if known(self.text(name)) else UNKNOWN
         except ValueError as error:
             raise InputError(self._source, self.line, f"column {name}: {error}") from None
 

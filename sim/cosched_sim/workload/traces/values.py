@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
-from typing import TypeVar
+from datetime import UTC, datetime, timezone, tzinfo
 
 from cosched.validation.text import shown
-from cosched_sim.workload.jobs import UNKNOWN
-
-T = TypeVar("T")
 
 # 31,700 years in seconds. The product of such a time and a node count of up to a few million fits in 64 bits, and
 # a time in milliseconds or microseconds since 1970 is above it, so that mistake is noticed.
@@ -79,9 +74,13 @@ def instants(text: str, zone: tzinfo = UTC) -> tuple[int, ...]:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{shown(text)} is not a time") from None
-    if moment.tzinfo:
-        return (math.floor(moment.timestamp()),)
-    return _of_zone(moment, zone)
+    if not moment.tzinfo:
+        moment = moment.replace(tzinfo=zone)
+    first = math.floor(moment.timestamp())
+    if isinstance(moment.tzinfo, timezone):  # of a fixed offset
+        return (first,)
+    again = math.floor(moment.replace(fold=1).timestamp())
+    return (first, again) if again > first else (first,)
 
 
 def is_local(text: str) -> bool:
@@ -90,19 +89,6 @@ def is_local(text: str) -> bool:
         return not _NUMBER.fullmatch(text) and datetime.fromisoformat(text).tzinfo is None
     except ValueError:
         return False
-
-
-def _of_zone(moment: datetime, zone: tzinfo) -> tuple[int, ...]:
-    first = math.floor(moment.replace(tzinfo=zone).timestamp())
-    if zone is UTC:
-        return (first,)
-    again = math.floor(moment.replace(tzinfo=zone, fold=1).timestamp())
-    return (first, again) if again > first else (first,)
-
-
-def optional(parse: Callable[[str], T], text: str) -> T | int:
-    """Return `parse(text)`, or UNKNOWN if the log does not know the value."""
-    return parse(text) if known(text) else UNKNOWN
 
 
 def _within(text: str, value: int, limit: int) -> int:
