@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from cosched.words.errors import InputError
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.federation.player import Results
 from cosched_sim.playing import Run, warm_up
-from cosched_sim.replaying import Replay, setup_of
+from cosched_sim.replaying import Replay, Say, setup_of
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.sweeps.dask_workers import dask_tasks
@@ -53,19 +53,13 @@ class DaskReplay(Replay):
     """Job logs, read, cleaned and paired, of which the workers of a Dask scheduler replay parts."""
 
     def __init__(
-        self,
-        config: ReplayConfig,
-        say: Callable[[str], None] = lambda _: None,
-        doing: Callable[[str], None] = lambda _: None,
-        *,
-        address: str,
-        compares: bool = False,
+        self, config: ReplayConfig, say: Say = lambda _: None, doing: Say | None = None, *, address: str, **more: bool
     ) -> None:
         """As `Replay`. InputError for settings by which domains are no longer independent."""
         for given, option in ((config.events, "--events"), (config.script is not None, "--script")):
             if given:
                 raise InputError("--dask", None, f"parts know nothing of each other: {option} needs one process")
-        super().__init__(config, say, doing, compares=compares)
+        super().__init__(config, say, doing, **more)
         self._address = address
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
@@ -84,11 +78,9 @@ class DaskReplay(Replay):
         if not all(part.is_over for part in parts):
             self._say("some jobs hold to the end of all domains: they are replayed in one process")
             return super().run(schemes)
-        told = {
-            each: of
-            for domains, part in zip(sets, parts, strict=True)
-            for each, of in zip(domains, part.told, strict=True)
-        }
+        told: dict[int, Results] = {}
+        for domains, part in zip(sets, parts, strict=True):
+            told |= zip(domains, part.told, strict=True)
         now = max(part.now for part in parts)
         results = {
             domain.name: domain_result(told[index], domain, nodes, workload, self.pairing, index, now)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +29,27 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
     if not flags and config is None:
         raise InputError("--domain", None, NO_DOMAIN)
     from cosched_sim.configuration import read_toml, replay_config
+    from cosched_sim.mistakes import place
 
     file = file_settings(config, read_toml(config)) if config is not None else {"domains": []}
     given = {key: value for key, value in options.items() if value not in (None, False)}
     values = {**_overridden(file, given), "domains": _merged(file["domains"], flags)}
     if not values["domains"]:
         raise InputError(config or "--domain", None, NO_DOMAIN)
-    return replay_config(_Origin(config, file, flags, given).locate, values)
+
+    def locate(domain: str | None, key: str | None) -> tuple[str, str | None]:
+        """Return source and place for an InputError: where a setting was given."""
+        if domain is None:
+            if key in given or config is None:
+                return (f"--{key.replace('_', '-')}" if key else "--domain"), None
+            return config, place(None, key)
+        flag = next((flag for flag in flags if flag["name"] == domain), {})
+        in_file = any(str(settings.get("name")) == domain for settings in file["domains"])
+        if config is None or key in flag or (flag and not in_file):
+            return f"--domain {domain}", key
+        return config, place(domain, key)
+
+    return replay_config(locate, values)
 
 
 def check_files(settings: ReplayConfig) -> None:
@@ -132,27 +145,3 @@ def _merged(file: Sequence[dict[str, Any]], flags: Sequence[dict[str, str]]) -> 
         by_name[flag["name"]] = flag
     merged = [_overridden(domain, by_name.pop(str(domain.get("name")), {})) for domain in file]
     return [*merged, *by_name.values()]
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Where each setting was given."""
-
-    path: str | None
-    file: Mapping[str, Any]
-    flags: Sequence[Mapping[str, str]]
-    given: Mapping[str, Any]
-
-    def locate(self, domain: str | None, key: str | None) -> tuple[str, str | None]:
-        """Return source and place for an InputError."""
-        from cosched_sim.mistakes import place
-
-        if domain is None:
-            if key in self.given or self.path is None:
-                return (f"--{key.replace('_', '-')}" if key else "--domain"), None
-            return self.path, place(None, key)
-        flag = next((flag for flag in self.flags if flag["name"] == domain), {})
-        in_file = any(str(settings.get("name")) == domain for settings in self.file["domains"])
-        if self.path is None or key in flag or (flag and not in_file):
-            return f"--domain {domain}", key
-        return self.path, place(domain, key)

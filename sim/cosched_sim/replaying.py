@@ -28,10 +28,11 @@ from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
 from cosched_sim.workload.pairs_file import pairs_from_file
 
+Say = Callable[[str], None]
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
-def run(config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> ReplayResult:
+def run(config: ReplayConfig, say: Say = lambda _: None) -> ReplayResult:
     """Carry out one replay."""
     return Replay(config, say).run()
 
@@ -40,12 +41,7 @@ class Replay:
     """Job logs, read, cleaned and paired, ready to be simulated under several schemes."""
 
     def __init__(
-        self,
-        config: ReplayConfig,
-        say: Callable[[str], None] = lambda _: None,
-        doing: Callable[[str], None] | None = None,
-        *,
-        compares: bool = False,
+        self, config: ReplayConfig, say: Say = lambda _: None, doing: Say | None = None, *, compares: bool = False
     ) -> None:
         """`say` is called with what a user should know, `doing` with the progress of each run. InputError.
 

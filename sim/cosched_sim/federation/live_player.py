@@ -21,14 +21,7 @@ from cosched_sim.workload.jobs import UNKNOWN
 
 INSTANTS = ("next_completion", "next_timer", "next_submission")
 PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
-PHASES = {
-    Phase.COMPLETIONS: wire.PHASE_COMPLETIONS,
-    Phase.TIMERS: wire.PHASE_TIMERS,
-    Phase.SLOTS: wire.PHASE_SLOTS,
-    Phase.SUBMISSIONS: wire.PHASE_SUBMISSIONS,
-    Phase.NEWS: wire.PHASE_NEWS,
-    Phase.ITERATIONS: wire.PHASE_ITERATIONS,
-}
+PHASES = {phase: wire.Phase.Value(f"PHASE_{phase.name}") for phase in Phase if phase is not Phase.SCRIPT}
 
 
 class ServiceDiedError(Exception):
@@ -136,9 +129,7 @@ class LivePlayer:
                 counts = dict(page.counts)
                 events += map(json.loads, page.events)
         allocations = Allocations.of(had) if had else None
-        return Results(
-            in_columns(jobs), releases, allocations=allocations, counts=counts, restarts=restarts, events=events
-        )
+        return Results(in_columns(jobs), releases, None, None, allocations, counts, restarts, events)
 
     @contextmanager
     def _answered(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from cosched_sim.live.events import LiveEvents
 from cosched_sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched_sim.playing import with_successors
 from cosched_sim.progress import TimeLine
-from cosched_sim.replaying import Replay, setup_of
+from cosched_sim.replaying import Replay, Say, setup_of
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.what_if import WhatIf
@@ -37,12 +37,7 @@ class LiveReplay(Replay):
     start = staticmethod(in_processes)
 
     def __init__(
-        self,
-        config: ReplayConfig,
-        say: Callable[[str], None] = lambda _: None,
-        doing: Callable[[str], None] = lambda _: None,
-        *,
-        compares: bool = False,
+        self, config: ReplayConfig, say: Say = lambda _: None, doing: Say = lambda _: None, *, compares: bool = False
     ) -> None:
         """As `Replay`. InputError for settings that only a simulation supports."""
         super().__init__(config, say, doing, compares=compares)
@@ -60,13 +55,18 @@ class LiveReplay(Replay):
         began = time.perf_counter()
         self._tell("starting services")
         with self._services(domains) as (players, time_told):
-            started = time.perf_counter()
+            started, line = time.perf_counter(), TimeLine(self.workloads, self._tell)
             stage = LiveStage({player.name: player for player in players}, time_told)
             for player in players:
                 player.script, player.stage = what_if, stage
             batch = {setup.name for setup in setups if setup.kind is BATCH}
             ordered = sorted(players, key=lambda player: player.name in batch)  # as a simulation goes through them
-            conductor = Conductor(ordered, LiveLink(ordered, time_told), self._teller(time_told), names)
+
+            def tell(now: int) -> None:
+                time_told.tell(now)
+                line.tell(now)
+
+            conductor = Conductor(ordered, LiveLink(ordered, time_told), tell, names)
             conductor.run()
             self._tell("fetching results")
             pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
@@ -91,16 +91,6 @@ class LiveReplay(Replay):
             for player in players:
                 player.look()
             yield players, told
-
-    def _teller(self, told: SharedTime) -> Callable[[int], None]:
-        """Return a function that tells services the time, and users how far it is."""
-        line = TimeLine(self.workloads, self._tell)
-
-        def tell(now: int) -> None:
-            told.tell(now)
-            line.tell(now)
-
-        return tell
 
     @staticmethod
     def _collect(player: LivePlayer, domain: ReplayedDomain, now: int) -> Results:

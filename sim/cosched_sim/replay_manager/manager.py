@@ -61,9 +61,8 @@ class ReplayManager(PlayingLauncher):
         return self._nodes
 
     async def open(self) -> dict[str, Report | None]:
-        from cosched_sim.replay_manager.trace import (
-            read_trace_jobs,  # imports all readers of traces, which other managers do not need
-        )
+        # Imports all readers of traces, which other managers do not need.
+        from cosched_sim.replay_manager.trace import read_trace_jobs
 
         self.jobs, self._nodes = await asyncio.to_thread(read_trace_jobs, self._settings)
         if self._journal is None:
