@@ -49,7 +49,9 @@ def check_results(folder: Path, say: Say) -> bool:
     there = [workload for workload in suite if workload.name in found]
     wrong = [workload for workload in there if not _check(workload, found[workload.name], say)]
     if wrong:
-        _say_what_explains_all(there, found, say)
+        for name, what in known_mistakes().items():
+            if all(_starts(found[workload.name]) == _predicted(workload, name) for workload in there):
+                say(f"all of this is explained if {what} ({name})")
     missing = [workload for workload in suite if workload.name not in found]
     _say_missing(missing, say)
     say(f"{len(there) - len(wrong)} right, {len(wrong)} wrong, {len(missing)} missing of {len(suite)} workloads")
@@ -112,12 +114,6 @@ def _verdict(workload: Workload, wrong: Sequence[str], hints: Sequence[str], say
     for hint in hints:
         say(f"    {hint}")
     return False
-
-
-def _say_what_explains_all(there: Sequence[Workload], found: Mapping[str, Results], say: Say) -> None:
-    for name, what in known_mistakes().items():
-        if all(_starts(found[workload.name]) == _predicted(workload, name) for workload in there):
-            say(f"all of this is explained if {what} ({name})")
 
 
 def _say_missing(missing: Sequence[Workload], say: Say) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cosched.core.job import JobState
 from cosched_sim.results import metrics
@@ -29,28 +28,18 @@ def differences(base: ReplayResult, other: ReplayResult) -> dict[str, Difference
 
 
 def _of_domain(base: DomainResult, other: DomainResult) -> Differences:
-    chosen = _completed(base) & _completed(other)
-    paired = other.jobs.pair != UNKNOWN
-    waits = (_waits(other) - _waits(base)).astype(np.float64)
-    slowdowns = _slowdowns(other) - _slowdowns(base)
+    before, after = base.jobs, other.jobs
+    chosen = (before.state == JobState.COMPLETED) & (after.state == JobState.COMPLETED)
+    paired = after.pair != UNKNOWN
+    waited, waits = (jobs.start - base.workload.submit for jobs in (before, after))
+    slowdowns = metrics.slowdown(waits, after.run) - metrics.slowdown(waited, before.run)
+    waits = (waits - waited).astype(np.float64)
     return {
         "wait_s": _said(waits[chosen]),
         "paired_wait_s": _said(waits[chosen & paired]),
         "unpaired_wait_s": _said(waits[chosen & ~paired]),
         "slowdown": _said(slowdowns[chosen]),
     }
-
-
-def _completed(domain: DomainResult) -> NDArray[np.bool_]:
-    return np.equal(domain.jobs.state, JobState.COMPLETED)
-
-
-def _waits(domain: DomainResult) -> NDArray[np.int64]:
-    return metrics.wait(domain.workload.submit, domain.jobs.start)
-
-
-def _slowdowns(domain: DomainResult) -> Floats:
-    return metrics.slowdown(_waits(domain), domain.jobs.run)
 
 
 def _said(values: Floats) -> dict[str, float | None]:

@@ -17,11 +17,6 @@ _ROWS_AT_ONCE = 65_536
 BOUND_S = 10  # bounded slowdown treats shorter jobs as if they ran this long
 
 
-def wait(submit: Ints, start: Ints) -> Ints:
-    """Return the seconds from submission to start."""
-    return start - submit
-
-
 def slowdown(wait_s: Ints, run_s: Ints) -> Floats:
     """Return response time / run time."""
     return (wait_s + run_s) / np.maximum(run_s, 1)

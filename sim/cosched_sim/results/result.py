@@ -149,17 +149,12 @@ class DomainResult:
     def _left_queue(self) -> Ints:
         return np.where(self.started, self.jobs.start, self.jobs.end)
 
-    def nodes_of(self, chosen: Any) -> Ints:
-        """Return the sizes of the chosen jobs, in nodes."""
-        sizes: Ints = self.workload.nodes[chosen]
-        return sizes
-
     def _used(self) -> int:
         """Return the node-seconds of running jobs."""
         had = self.allocations
         if had is not None:
             return node_seconds(had.nodes, had.end - had.start)
-        return node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
+        return node_seconds(self.workload.nodes[self.started], (self.jobs.end - self.jobs.start)[self.started])
 
     def _offered_load(self) -> float | None:
         """Return the work in node-seconds, divided by the machine's between the first and the last submission.
@@ -174,7 +169,7 @@ class DomainResult:
     def _group(self, chosen: Any) -> dict[str, Any]:
         work, jobs = self.workload, self.jobs
         ran = chosen & self.started
-        waits = metrics.wait(work.submit[ran], jobs.start[ran])
+        waits = jobs.start[ran] - work.submit[ran]
         completed = ~np.isin(jobs.state[ran], (JobState.FAILED, JobState.CANCELLED))
         synchronised = ran & (jobs.pair != UNKNOWN)
         sync = jobs.start[synchronised] - jobs.ready[synchronised]

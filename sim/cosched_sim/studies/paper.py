@@ -120,13 +120,10 @@ def compare(statement: Statement[Any], results: Any, inputs: Sequence[str] = (SE
     ours = in_words(values, placed=statement.selected.startswith(GREATEST)) if values else ""
     if statement.input in inputs and agrees != UNKNOWN:
         return Compared(statement, f"{ours}; not met" if agrees == FAILS else ours, INPUT)
-    if agrees == FAILS and all(_near(value.mean, fits) for value in values.values()):
+    low, high = fits.low - NEAR * abs(fits.low), fits.high + NEAR * abs(fits.high)
+    if agrees == FAILS and all(low <= value.mean <= high for value in values.values()):
         ours += CLOSE
     return Compared(statement, ours, agrees)
-
-
-def _near(value: float, fits: Range) -> bool:
-    return fits.low - NEAR * abs(fits.low) <= value <= fits.high + NEAR * abs(fits.high)
 
 
 def in_words(values: Mapping[str, Estimate], *, placed: bool = False) -> str:

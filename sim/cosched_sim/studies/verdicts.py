@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from cosched.words.quantities import count as count_of
@@ -158,7 +159,7 @@ def missing() -> Verdict:
 
 def spread(values: Sequence[Estimate], unit: str = "") -> str:
     """Format the range of some means as `least to greatest`."""
-    low, high = min(values, key=_mean), max(values, key=_mean)
+    low, high = (choose(values, key=attrgetter("mean")) for choose in (min, max))
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
@@ -181,10 +182,6 @@ def _is(word: str, number: int) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:MOST_LISTED], *["..."] * (len(names) > MOST_LISTED)])
-
-
-def _mean(value: Estimate) -> float:
-    return value.mean
 
 
 def inconclusive(said: Mapping[str, Any], count: int) -> str:

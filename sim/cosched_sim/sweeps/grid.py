@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ Target = tuple[int | None, str]  # the index of a domain (None: the replay itsel
 
 
 @dataclass(frozen=True)
-class Sweep(Collection[Case]):
+class Sweep:
     """A grid of replays. Iterating creates the cases one by one: replication by replication, the last key fastest.
 
     `base` are the settings common to all replays. `grid` has the values of other keys: DOMAIN.KEY, a KEY of every
@@ -49,10 +49,6 @@ class Sweep(Collection[Case]):
         for replication in range(1, self.replications + 1):
             for values in itertools.product(*self.grid.values()):
                 yield self.case(dict(zip(self.grid, values, strict=True)), replication)
-
-    def __contains__(self, case: object) -> bool:
-        """Return whether this is one of the cases."""
-        return any(case == one for one in self)
 
     @property
     def draws(self) -> bool:

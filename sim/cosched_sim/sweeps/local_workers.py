@@ -17,7 +17,8 @@ from cosched_sim.sweeps.case import Case
 from cosched_sim.sweeps.local_worker import READY
 from cosched_sim.sweeps.workers import Outcome, Workers
 
-PYTHON = (sys.executable, "-P", "-c")  # -P: files in the user's folder may have the names of modules
+# -P: files in the user's folder may have the names of modules.
+WORKER = (sys.executable, "-P", "-c", "from cosched_sim.sweeps.local_worker import main; main()")
 MOST_FAILED_STARTS = 3  # of worker processes, in a row
 SINGLE_THREADED = dict.fromkeys(
     ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -97,12 +98,7 @@ class _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [
-                    *PYTHON,
-                    "from cosched_sim.sweeps.local_worker import main; main()",
-                    str(theirs.fileno()),
-                    str(os.getpid()),
-                ],
+                [*WORKER, str(theirs.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
