@@ -65,8 +65,10 @@ class ReplayConfig(Settings):
             raise ValueError(f"domain {twice[0]!r} occurs twice")
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
-        if self.group_size is not None:
-            self._check_group_size(self.group_size)
+        if self.group_size is not None and self.pair_fraction is None:
+            raise ValueError("group_size: needs pair_fraction, the share of the jobs that are in groups")
+        if self.group_size is not None and (most := self.group_size[-1]) > len(names):
+            raise ValueError(f"group_size: {most} jobs are on {most} domains, but there are {len(names)}")
         for key in ("pair_window", "pair_fraction") if self.group_size is None else ():
             if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
                 many = "; group_size takes some of more" if key == "pair_fraction" and len(names) > 1 else ""
@@ -74,12 +76,6 @@ class ReplayConfig(Settings):
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
-
-    def _check_group_size(self, sizes: range) -> None:
-        if self.pair_fraction is None:
-            raise ValueError("group_size: needs pair_fraction, the share of the jobs that are in groups")
-        if (most := sizes[-1]) > len(self.domains):
-            raise ValueError(f"group_size: {most} jobs are on {most} domains, but there are {len(self.domains)}")
 
 
 def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:

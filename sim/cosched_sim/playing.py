@@ -88,7 +88,11 @@ class Run:
     def told(self, setup: DomainSetup) -> Results:
         """Return what came of a domain's jobs."""
         if (played := self._alone.get(setup.name)) is not None:
-            return _told_alone(played)
+            jobs = in_columns(
+                JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, JobState.COMPLETED)
+                for start, end in zip(played.start.tolist(), played.end.tolist(), strict=True)
+            )
+            return Results(jobs, 0, HoldLog().holds(0, 0), YieldLog().yields(), _allocations(played), played.counts)
         return self._by_domain[setup.name].results(setup.name, self.now)
 
     def _events(self) -> list[dict[str, Any]] | None:
@@ -138,14 +142,6 @@ def is_alone(setup: DomainSetup, pairing: Pairing, script: WhatIf) -> bool:
     """Return whether a domain is played by itself: nobody has a mate, and no script changes it."""
     undisturbed = not len(pairing) and script.of([setup.name]).next() == NEVER
     return undisturbed and setup.kind.plays_traces(setup.cluster)
-
-
-def _told_alone(played: PlayedAlone) -> Results:
-    jobs = in_columns(
-        JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, JobState.COMPLETED)
-        for start, end in zip(played.start.tolist(), played.end.tolist(), strict=True)
-    )
-    return Results(jobs, 0, HoldLog().holds(0, 0), YieldLog().yields(), _allocations(played), played.counts)
 
 
 def _allocations(played: PlayedAlone) -> Allocations:

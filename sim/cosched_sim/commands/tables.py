@@ -86,7 +86,7 @@ def _federation_table(domains: Mapping[str, Summary]) -> Table:
     table = new_table("\nmachine", "\nscheme", "\njobs", "\npaired", *MEASURES, "never\nstarted", left=2)
     for name, domain in domains.items():
         counts = f"{domain['jobs']:,}", f"{domain['paired']['jobs']:,}"
-        cells = _comparison_cells(domain, duration(_wait(domain)), duration(_sync(domain)))
+        cells = _comparison_cells(domain, duration(domain["all"]["wait_s"]["mean"]), duration(_sync(domain)))
         table.add_row(name, domain["scheme"], *counts, *cells, f"{domain['never_started']:,}")
     return table
 
@@ -95,7 +95,8 @@ def comparison_table(runs: Mapping[str, Summary]) -> Table:
     """Return a row for each combination of schemes and domain, with the means over all its jobs."""
     table = new_table("\nschemes", "\nmachine", *MEASURES, "pairs\ntogether", left=2)
     there = [(summary, *item) for summary in runs.values() for item in summary["domains"].items()]
-    waits, syncs = (durations([(mean(domain), None) for *_, domain in there]) for mean in (_wait, _sync))
+    waits = durations([(domain["all"]["wait_s"]["mean"], None) for *_, domain in there])
+    syncs = durations([(_sync(domain), None) for *_, domain in there])
     for (summary, name, domain), wait, sync in zip(there, waits, syncs, strict=True):
         pairs, first = summary["pairs"], name == next(iter(summary["domains"]))
         scheme, found = (_schemes(summary), f"{pairs['together']:,} of {pairs['pairs']:,}") if first else ("", "")
@@ -184,11 +185,6 @@ def _domain_table(domain: Summary) -> Table:
 def _schemes(summary: Summary) -> str:
     schemes = [domain["scheme"] for domain in summary["domains"].values()]
     return "none" if set(schemes) == {"off"} else "-".join(schemes)
-
-
-def _wait(domain: Summary) -> float | None:
-    mean: float | None = domain["all"]["wait_s"]["mean"]
-    return mean
 
 
 def _sync(domain: Summary) -> float | None:

@@ -104,8 +104,10 @@ def _each(run: Run, form: Callable[[Mapping[str, Any]], str]) -> str:
 
 
 def _sections(run: Run) -> Iterator[Section]:
-    tables = [_machines_table(run), *(_metrics_table(domain) for domain in run.domains)]
-    yield Section("Results in numbers", WAITS, tables=tables)
+    shown = MACHINE_ROWS | (COUPLING_ROWS if run.paired else {})
+    rows = [[name, *(form(domain.summary) for domain in run.domains)] for name, form in shown.items()]
+    machines = Table("Machines", "", ["", *(domain.name for domain in run.domains)], rows)
+    yield Section("Results in numbers", WAITS, tables=[machines, *map(_metrics_table, run.domains)])
     yield Section("Every job", widgets=[gantt_chart(run)])
     for title, figures in FIGURES.items():
         drawn = figures(run)
@@ -122,12 +124,6 @@ def _script(run: Run) -> Section:
     ended = [domain for domain in run.domains if "failed" in domain.summary]
     lost = [f"{domain.name}: {wording.lost_line(domain.summary)}." for domain in ended]
     return Section("What if", " ".join(lost), tables=[Table("Events of the script", "", ["time", "event"], rows)])
-
-
-def _machines_table(run: Run) -> Table:
-    shown = {**MACHINE_ROWS, **(COUPLING_ROWS if run.paired else {})}
-    rows = [[name, *(form(domain.summary) for domain in run.domains)] for name, form in shown.items()]
-    return Table("Machines", "", ["", *(domain.name for domain in run.domains)], rows)
 
 
 Rows = dict[str, Callable[[Mapping[str, Any]], str]]

@@ -99,28 +99,20 @@ class Page:
     first: Sequence[tuple[str, str]] = ()
 
 
-Drawn = dict[str, tuple[Figure, Markup]]  # by name, what was written; the SVG goes into the page
-
-
 def write_page(page: Page, folder: Path) -> Path:
     """Write report.html and figures/NAME.{svg,png,csv} to an existing `folder`; return the page's path; OSError."""
-    drawn = _draw(page, folder / FIGURES)
+    figures = [figure for section in page.sections for figure in section.figures]
+    figures += [widget.still for section in page.sections for widget in section.widgets]
+    if figures:
+        (folder / FIGURES).mkdir(exist_ok=True)
+    drawn = {figure.name: (figure, Markup(write_figure(figure, folder / FIGURES))) for figure in figures}
     html = _render(page, drawn)
     write_whole(folder / REPORT, html.encode(errors="replace"))  # a command line may have bytes that are not UTF-8
     return folder / REPORT
 
 
-def _draw(page: Page, folder: Path) -> Drawn:
-    """Write every figure of the page."""
-    sections = page.sections
-    figures = [figure for section in sections for figure in section.figures]
-    figures += [widget.still for section in sections for widget in section.widgets]
-    if figures:
-        folder.mkdir(exist_ok=True)
-    return {figure.name: (figure, Markup(write_figure(figure, folder))) for figure in figures}
-
-
-def _render(page: Page, drawn: Drawn) -> str:
+def _render(page: Page, drawn: dict[str, tuple[Figure, Markup]]) -> str:
+    """Return the page with the SVG of each figure, by its name."""
     widgets = [widget for section in page.sections for widget in section.widgets]
     scripts = list(dict.fromkeys(widget.script for widget in widgets))
     template = environment().get_template(TEMPLATE)

@@ -102,8 +102,7 @@ class Measured:
 
     def mean(self, place: Place, measure: str) -> Estimate | None:
         """Return the mean of a measure with its own 95 % interval; None without values."""
-        values = self.values(place, measure)
-        return estimate(list(values.values())) if values else None
+        return average(self, (place, measure))
 
     def greatest(self, place: Place, measure: str) -> float:
         """Return the greatest value over the replications; 0 without any."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched_sim.sweeps.case import CASE, ERROR, Case
-from cosched_sim.sweeps.storage import RESULTS, Store, key_numbers, read_rows
+from cosched_sim.sweeps.storage import PARTS, RESULTS, Store, key_numbers, read_rows
 
 if TYPE_CHECKING:
     import polars
@@ -45,7 +45,7 @@ def gather(store: Store, cases: Iterable[Case]) -> Path:
         os.replace(whole, store.folder / RESULTS)
     finally:
         shutil.rmtree(stage)
-    store.drop_parts()
+    shutil.rmtree(store.folder / PARTS)
     return store.folder / RESULTS
 
 

@@ -19,7 +19,10 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 def main() -> None:
     """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
     descriptor, parent = map(int, sys.argv[1:])
-    _end_with(parent)
+    if sys.platform == "linux":  # killed when the parent ends, for whatever reason, even in the middle of a case
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent has ended already
+        sys.exit()
     look_later()
     from cosched.installation.compilation import prepare_kernels
     from cosched_sim.warm_up import SIMULATED, run_all_kernels
@@ -30,11 +33,3 @@ def main() -> None:
         connection.send(READY)
         while True:
             connection.send(run_chunk(connection.recv()))
-
-
-def _end_with(parent: int) -> None:
-    """Have this process killed when its parent ends, for whatever reason, even in the middle of a case."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # the parent has ended already
-        sys.exit()

@@ -76,14 +76,11 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
             return Outcome(worker.cases, None, 0.0)
         self._failed_starts += 1
         if self._failed_starts > MOST_FAILED_STARTS:
-            raise OSError(f"worker processes end as soon as they start: {self._last_words()}")
+            self._log.seek(0)
+            lines = self._log.read().decode(errors="replace").strip().splitlines() or ["they say nothing"]
+            raise OSError(f"worker processes end as soon as they start: {lines[-1]}")
         self.submit(worker.cases)
         return None
-
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "they say nothing"
 
     def __exit__(self, *_: object) -> None:
         for worker in (*self._idle, *self._busy.values()):

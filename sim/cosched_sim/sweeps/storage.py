@@ -73,10 +73,6 @@ class Store:
                 path.unlink()
             self._small.clear()
 
-    def drop_parts(self) -> None:
-        """Delete the parts, once all rows are in results.parquet."""
-        shutil.rmtree(self._parts)
-
     def _write(self, rows: polars.DataFrame) -> Path:
         self._last += 1
         path = self._parts / f"{self._last:09}.parquet"

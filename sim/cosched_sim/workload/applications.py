@@ -7,7 +7,7 @@ to 1.78.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -81,7 +81,8 @@ class ApplicationTrace:
     def log(self, seed: int) -> TraceLog:
         """Draw the jobs as if read from a file, with `seed` unless the trace states its own."""
         seed = seed if self.seed is None else self.seed
-        instances = self._instances()
+        last = GAUSS[-1]
+        instances = [replace(of, run=self.ge_p4) if of is last else of for of in APPLICATIONS[self.application]]
         which = np.random.default_rng([seed, 2004]).permutation(np.resize(np.arange(len(instances)), self.jobs))
         columns = ([getattr(instance, name) for instance in instances] for name in ("ideal", "run", "data"))
         ideal, run, data = (np.array(column, np.int64)[which] for column in columns)
@@ -94,10 +95,6 @@ class ApplicationTrace:
             header=machine_header("cluster", PROCESSORS),
             columns={"model": one, "resize_s": RESIZE_S * one, "resize_bytes": data},  # all are parabolic
         )
-
-    def _instances(self) -> list[Instance]:
-        last = GAUSS[-1]
-        return [Instance(i.ideal, self.ge_p4, i.data) if i is last else i for i in APPLICATIONS[self.application]]
 
     def _submissions(self, instances: list[Instance]) -> Ints:
         """Return each at its number x the gap, rounded down."""

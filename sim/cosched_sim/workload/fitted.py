@@ -49,11 +49,6 @@ class FittedModel:
     counts: tuple[int, ...]
 
     @property
-    def mean_run(self) -> float:
-        """The mean of the distribution of run times, in s."""
-        return self.scale * math.gamma(1 + 1 / self.shape)
-
-    @property
     def mean_size(self) -> float:
         """The mean number of nodes."""
         return sum(size * count for size, count in zip(self.sizes, self.counts, strict=True)) / sum(self.counts)
@@ -61,7 +56,8 @@ class FittedModel:
     @property
     def load(self) -> float:
         """The offered load of workloads from this model, in the mean."""
-        return self.mean_run * self.mean_size / (self.nodes * self.mean_gap)
+        mean_run = self.scale * math.gamma(1 + 1 / self.shape)
+        return mean_run * self.mean_size / (self.nodes * self.mean_gap)
 
     def on(self, nodes: int) -> FittedModel:
         """Return the model of a machine of so many nodes, without larger jobs; ValueError if none is left."""

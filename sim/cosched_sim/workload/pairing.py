@@ -149,15 +149,10 @@ class Pairing:
 
 def paired(found: Sequence[Group], dropped: int = 0, terms: Mapping[tuple[int, int], Terms] | None = None) -> Pairing:
     """Return these rows, those of two members as pairs."""
-    pairs = [group for group in found if _is_pair(group)]
-    return Pairing(
-        row=np.array([pair.row for pair in pairs], dtype=np.int64),
-        domain=_table([domain for domain, _ in pair.members] for pair in pairs),
-        job=_table([job for _, job in pair.members] for pair in pairs),
-        dropped=dropped,
-        groups=tuple(group for group in found if not _is_pair(group)),
-        terms=terms or {},
-    )
+    pairs, groups = [each for each in found if _is_pair(each)], tuple(each for each in found if not _is_pair(each))
+    members = np.array([pair.members for pair in pairs], np.int64).reshape(-1, 2, 2)
+    rows = np.array([pair.row for pair in pairs], np.int64)
+    return Pairing(rows, members[:, :, 0].copy(), members[:, :, 1].copy(), dropped, groups, terms or {})
 
 
 def _is_pair(group: Group) -> bool:
@@ -234,10 +229,6 @@ def _mates_of(
         if missing and other != domain and (job := free[other].take_nearest(submit, NO_LIMIT)) is not None:
             missing -= 1
             yield other, job
-
-
-def _table(rows: Iterable[Sequence[int | None]]) -> Ints:
-    return np.array(list(rows), dtype=np.int64).reshape(-1, 2)
 
 
 def _check_several(workloads: Sequence[Workload], option: str) -> None:

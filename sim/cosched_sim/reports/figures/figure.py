@@ -72,7 +72,9 @@ def write_figure(figure: Figure, folder: Path) -> str:
     """
     prolog, svg, pixels = _drawn(figure)
     write_whole(folder / f"{figure.name}.svg", prolog + _titled(svg, figure))
-    write_whole(folder / f"{figure.name}.png", _png(pixels))
+    png = io.BytesIO()
+    Image.fromarray(pixels).save(png, "png", dpi=(PNG_DPI, PNG_DPI))
+    write_whole(folder / f"{figure.name}.png", png.getvalue())
     write_whole(folder / f"{figure.name}.csv", figure.table.write_csv())
     return svg
 
@@ -132,12 +134,6 @@ def _pixels(canvas: Canvas) -> NDArray[np.uint8]:
     agg = FigureCanvasAgg(canvas)
     agg.draw()  # type: ignore[no-untyped-call]
     return np.asarray(agg.buffer_rgba())  # type: ignore[no-untyped-call]
-
-
-def _png(pixels: NDArray[np.uint8]) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "png", dpi=(PNG_DPI, PNG_DPI))
-    return stream.getvalue()
 
 
 @contextmanager

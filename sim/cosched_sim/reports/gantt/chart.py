@@ -36,7 +36,10 @@ def gantt_chart(run: Run) -> Widget:
         "domains": [_domain(*both) for both in zip(run.domains, layouts, strict=True)],
         "pairs": _pairs(run),
     }
-    return Widget(still(run, layouts), _html(run), _script(), data)
+    recorded = any(domain.holds is not None for domain in run.domains)
+    template = environment().get_template("gantt/chart.html.j2")
+    html = template.render(run=run, recorded=recorded, idle=IDLE[run.has_outages], colours=COLOURS)
+    return Widget(still(run, layouts), html, _script(), data)
 
 
 def _domain(domain: RunDomain, layout: Layout) -> dict[str, Any]:
@@ -83,12 +86,6 @@ def _pack(values: NDArray[Any]) -> dict[str, str]:
     least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     kind = next(kind for kind in TYPES if kind == "f8" or np.iinfo(kind).min <= least <= most <= np.iinfo(kind).max)
     return {kind: base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()}
-
-
-def _html(run: Run) -> str:
-    recorded = any(domain.holds is not None for domain in run.domains)
-    template = environment().get_template("gantt/chart.html.j2")
-    return template.render(run=run, recorded=recorded, idle=IDLE[run.has_outages], colours=COLOURS)
 
 
 def _script() -> str:

@@ -206,10 +206,6 @@ class _Row:
         return self.value(lambda text: instants(text, table.zone), columns, (UNKNOWN,))
 
 
-def _minutes(text: str) -> int:
-    return int(number(text) * 60)
-
-
 def _add(builder: LogBuilder, row: _Row) -> int:
     """Add a row, unless it is a step or a header; return when it was submitted."""
     table = row.table
@@ -242,7 +238,7 @@ def _limit(row: _Row) -> int:
     table = row.table
     if not (table.minutes or table.limit):
         return UNKNOWN
-    minutes = row.value(_minutes, table.minutes, NO_LIMIT)
+    minutes = row.value(lambda text: int(number(text) * 60), table.minutes, NO_LIMIT)
     return minutes if minutes != NO_LIMIT else row.value(duration, table.limit, NO_LIMIT)
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from cosched_sim.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog, Workload
+from cosched_sim.workload.jobs import UNKNOWN, TraceLog, Workload
 from cosched_sim.workload.traces.atomic import replacing
 
 _ROWS_AT_ONCE = 16_384
@@ -84,13 +84,7 @@ def _rows(jobs: TraceLog | Workload, part: slice) -> Iterable[str]:
         wait, status, user = jobs.wait[part], jobs.status[part], jobs.user[part]
         allocated, requested = jobs.allocated[part], jobs.requested_procs[part]
         requested_time = jobs.requested_time[part]
-    ids = _numbers(jobs.job_id, part)
+    ids = (jobs.job_id if jobs.job_id.dtype.kind == "i" else np.arange(1, len(jobs) + 1))[part]
     columns = (ids, submit, wait, run, allocated, requested, requested_time, status, user)
     row = "%d %d %d %d %d -1 -1 %d %d -1 %d %d -1 -1 -1 -1 -1 -1\n"
     return map(row.__mod__, zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _numbers(ids: JobIds, part: slice) -> Ints:
-    if ids.dtype.kind == "i":
-        return ids[part].astype(np.int64)
-    return np.arange(1, len(ids) + 1)[part]
