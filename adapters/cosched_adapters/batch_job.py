@@ -20,6 +20,14 @@ def nanoseconds(at: float | None) -> int | None:
     return None if at is None else round(at * SECOND)
 
 
+def end_of(
+    job_id: str, how: End, at: float, started_at: float | None, code: int | None, signal: int | None, reason: str
+) -> Ended:
+    """Return the report of an end, with the code or the signal if that is `how`; instants in seconds since 1970."""
+    code, signal = code if how is End.EXITED else None, signal if how is End.SIGNALLED else None
+    return Ended(job_id, how, round(at * SECOND), nanoseconds(started_at), code, signal, reason)
+
+
 class Phase(Enum):
     """Where a job is. A batch system may have no use for some of them."""
 

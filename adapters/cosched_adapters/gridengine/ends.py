@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from cosched_adapters.batch_job import SECOND
+from cosched_adapters.batch_job import SECOND, end_of
 from cosched_adapters.gridengine.batch_job import BatchJob
 from cosched_adapters.gridengine.commands import RESCHEDULED, Record
 from cosched_adapters.manager import End, Ended
@@ -21,22 +21,15 @@ def ended(job: BatchJob, records: Sequence[Record]) -> Ended | None:
 
 
 def _ended(job: BatchJob, record: Record) -> Ended:
-    at = round((record.ended_at or time.time()) * SECOND)
+    at = record.ended_at or time.time()
     if record.started_at is None:
         how = End.CANCELLED if job.deleted or record.failed == _KILLED else End.UNSTARTED
-        return Ended(job.job_id, how, at, reason="" if how is End.CANCELLED else record.why)
-    began = round((job.started or record.started_at) * SECOND)
+        return Ended(job.job_id, how, round(at * SECOND), reason="" if how is End.CANCELLED else record.why)
+    began = job.started or record.started_at
     signal = record.exit_status - _SIGNALLED if record.exit_status > _SIGNALLED else None
     how = _how(job, record, signal)
-    return Ended(
-        job.job_id,
-        how,
-        max(at, began),  # accounting has whole seconds
-        began,
-        exit_code=record.exit_status if how is End.EXITED else None,
-        signal=signal if how is End.SIGNALLED else None,
-        reason=record.why if how is End.LOST else "",
-    )
+    over = max(at, began)  # accounting has whole seconds
+    return end_of(job.job_id, how, over, began, record.exit_status, signal, record.why if how is End.LOST else "")
 
 
 def _how(job: BatchJob, record: Record, signal: int | None) -> End:

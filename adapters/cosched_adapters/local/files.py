@@ -106,12 +106,12 @@ def text_or_none(data: dict[str, object], key: str) -> str | None:
     return None if data.get(key) is None else text(data, key)
 
 
-def texts(data: dict[str, object], key: str) -> list[str]:
-    """Return the list of texts under `key`; BadFileError if it is not one."""
+def items(data: dict[str, object], key: str) -> list[dict[str, object]]:
+    """Return the items of the list under `key`, each under that key; BadFileError if it is not a list."""
     value = data.get(key)
     if not isinstance(value, list):
         raise BadFileError(f"{key}: not a list")
-    return [text({key: item}, key) for item in value]
+    return [{key: item} for item in value]
 
 
 def section(data: dict[str, object], key: str) -> dict[str, object]:

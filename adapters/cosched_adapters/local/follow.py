@@ -155,7 +155,7 @@ def _give_up(job: LocalJob, spool: Spool) -> list[Report]:
     except OSError as error:
         if error.errno in SHORTAGES:
             raise
-        return [_end_unrecorded(job, End.LOST, f"its folder in the spool cannot be used ({error.strerror})")]
+        return [_end_unrecorded(job, f"its folder in the spool cannot be used ({error.strerror})")]
     try:
         recovery.give_up(folder, why)
     except OSError as error:
@@ -163,13 +163,13 @@ def _give_up(job: LocalJob, spool: Spool) -> list[Report]:
             raise
         with contextlib.suppress(OSError):
             os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts a job that was reported as ended
-        return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be recorded ({error.strerror})")]
+        return [_end_unrecorded(job, f"{why}; its end cannot be recorded ({error.strerror})")]
     finally:
         os.close(taken)
     return job.look(spool)
 
 
-def _end_unrecorded(job: LocalJob, how: End, reason: str) -> Ended:
+def _end_unrecorded(job: LocalJob, reason: str) -> Ended:
     started = job.last.at if isinstance(job.last, Started) else None
-    job.last = Ended(job.job_id, how, time.time_ns(), started, reason=record.one_line(reason))
+    job.last = Ended(job.job_id, End.LOST, time.time_ns(), started, reason=record.one_line(reason))
     return job.last

@@ -211,9 +211,8 @@ class LocalManager(ElasticLauncher):
         self._spool.close()
 
     def _follow(self, job: LocalJob) -> None:
-        job.task = asyncio.create_task(
-            follow(job, self._spool, self._forks, self._reports.put_nowait), name=f"job {job.job_id}"
-        )
+        following = follow(job, self._spool, self._forks, self._reports.put_nowait)
+        job.task = asyncio.create_task(following, name=f"job {job.job_id}")
         job.task.add_done_callback(_say_failure)
 
     def _slots_of(self, job_id: str) -> list[int]:
@@ -229,9 +228,8 @@ class LocalManager(ElasticLauncher):
     def _named_slots(self, names: Collection[str]) -> list[int]:
         of_name = {name: slot for slot, name in enumerate(self.node_names)}
         if unknown := [name for name in names if name not in of_name]:
-            raise SpecError(
-                "where", f"this machine has no {unknown[0][:100]!a}: {self.node_names[0]} to {self.node_names[-1]}"
-            )
+            known = f"{self.node_names[0]} to {self.node_names[-1]}"
+            raise SpecError("where", f"this machine has no {unknown[0][:100]!a}: {known}")
         free = set(self._names(self._free()))
         if busy := [name for name in names if name not in free]:
             raise NodesBusyError(f"{', '.join(busy)} wanted, which other jobs have")

@@ -106,7 +106,8 @@ class Gates(Generic[Offer]):
     def load(self) -> None:
         """Read what all gates have said; ManagerError: the folder cannot be used."""
         settings = self._settings
-        patience = f"{settings.gate_patience:.0f} {settings.without_service} {settings.hold_time:.0f} {self._at()}\n"
+        at = f"{socket.gethostname()}:{self._port}" if self._port else ""  # for gates that do not see the folder
+        patience = f"{settings.gate_patience:.0f} {settings.without_service} {settings.hold_time:.0f} {at}\n"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._folder / "patience").write_text(patience)
@@ -126,10 +127,6 @@ class Gates(Generic[Offer]):
         except (OSError, ValueError):
             return None
         return float(at) if (told, word) == (str(turn), "start") else None
-
-    def _at(self) -> str:
-        """Return HOST:PORT for gates that do not see the folder; empty: they have none."""
-        return f"{socket.gethostname()}:{self._port}" if self._port else ""
 
     async def open(self) -> None:
         """Begin to look at what gates say; ManagerError: the port cannot be used."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from cosched_adapters.batch_job import SECOND, nanoseconds
+from cosched_adapters.batch_job import end_of
 from cosched_adapters.manager import End, Ended
 from cosched_adapters.pbs.commands import JobRow
 
@@ -24,15 +24,7 @@ def ended(row: JobRow, started_at: float | None = None) -> Ended:
         how, reason = _OF_PBS.get(code, (End.LOST, f"PBS says {code}"))
     elif signal is not None:
         how = End.SIGNALLED
-    return Ended(
-        row.job_id,
-        how,
-        round((row.ended_at or time.time()) * SECOND),
-        started_at=nanoseconds(began),
-        exit_code=code if how is End.EXITED else None,
-        signal=signal if how is End.SIGNALLED else None,
-        reason=reason,
-    )
+    return end_of(row.job_id, how, row.ended_at or time.time(), began, code, signal, reason)
 
 
 def _signal(code: int | None) -> int | None:

@@ -110,28 +110,21 @@ class HeldNodes:
         held = [job for job in jobs if job.phase is Phase.OFFERED]
         if not held and not self._to_free:
             return
-        nodes = {node.name: node for node in await self._pbs.nodes()}
-        self._note_down(nodes.values())
+        nodes, now = {node.name: node for node in await self._pbs.nodes()}, self._clock()
+        down = [node.name for node in nodes.values() if set(node.states) & set(_DOWN)]
+        self._down = {node: self._down.get(node, now) for node in down}
+        lost = {node for node, since in self._down.items() if now >= since + LOST_AFTER}
         for job in held:
             if job.phase is not Phase.OFFERED or job.admitted:
                 continue
             online = [node for name in job.kept if (node := nodes.get(name)) and _is_ours_online(node, job)]
-            if self._is_lost(job) or any(set(node.states) & set(_TAKEN) for node in online):
+            if lost.intersection(job.kept) or any(set(node.states) & set(_TAKEN) for node in online):
                 _LOG.warning("job %s has lost a node that was kept for it", job.job_id)
                 self._lost(job)
             elif online:
                 self._tasks.begin(self._keep_again(job, job.nodelist))
         if self._to_free:
             self._tasks.begin(self._free_nodes())
-
-    def _note_down(self, nodes: Iterable[NodeRow]) -> None:
-        now = self._clock()
-        down = [node.name for node in nodes if set(node.states) & set(_DOWN)]
-        self._down = {node: self._down.get(node, now) for node in down}
-
-    def _is_lost(self, job: BatchJob) -> bool:
-        now = self._clock()
-        return any(now >= self._down[node] + LOST_AFTER for node in job.kept & self._down.keys())
 
     async def _keep_again(self, job: BatchJob, vnodes: str) -> None:
         async with job.order, self._changing:

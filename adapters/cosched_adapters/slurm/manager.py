@@ -144,18 +144,14 @@ class SlurmManager(WatchedQueue[BatchJob], batch_system.MeetingSystem):
         for row in rows:
             self._register.learn(row)
         self._register.tell_arrays()
-        self._claim_pauses()
+        latest = time.time() + max(self.settings.backoff, OTHERS_TURN)
+        for job in self._register.jobs.values():
+            if job.restarts and job.eligible <= latest:  # an earlier service's delay: no user sets a begin time so near
+                job.kept_back = job.eligible
         for report in self._take_told():
             if isinstance(report, batch_system.Refused | batch_system.Divided):
                 self._reports.put_nowait(report)
         return rows
-
-    def _claim_pauses(self) -> None:
-        """Take over delays that an earlier service has set: no user has set a begin time so near."""
-        latest = time.time() + max(self.settings.backoff, OTHERS_TURN)
-        for job in self._register.jobs.values():
-            if job.restarts and job.eligible <= latest:
-                job.kept_back = job.eligible
 
     def outlooks(self) -> dict[str, batch_system.JobOutlook]:
         """See the protocol: what `squeue --start` shows, and why a job gets no slot."""

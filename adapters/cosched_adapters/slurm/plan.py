@@ -112,8 +112,7 @@ class Plan:
 
     def leaves_to_slurm(self, job_id: str) -> bool:
         """Return whether we cannot tell where the job may run, or for how long."""
-        job = self._jobs.get(job_id)
-        return job is None or bool(self.unplanned(job_id))
+        return job_id not in self._jobs or bool(self.unplanned(job_id))
 
     def unplanned(self, job_id: str) -> str:
         """Return why no slot can be planned for a job, whatever runs; empty: one can, or it is unknown."""
@@ -210,7 +209,7 @@ def _beside(
     """Return where a job may start beside the first one of the queue, which it may push a little."""
     length, its, asks = _length(first), first.wants.asks, job.wants.asks
     if (turn := profile.fits(first.count, length, its_nodes, asks=its)) is not None:  # it has its turn first
-        profile.take(turn.nodes, profile.now, _end(profile.now, first), its)
+        profile.take(turn.nodes, profile.now, profile.now + first.limit if first.limit else FOREVER, its)
         return _turn(profile.fits(job.count, job.limit, among, asks=asks))
     earliest = profile.earliest(first.count, length, profile.now, its_nodes, its)
     allowed = allowance(first.submitted, None if earliest is None else earliest.at, budget, guards.get(first.job_id))
@@ -244,10 +243,6 @@ def _is_for(job: MachineJob, reservation: Reservation) -> bool:
 
 def _length(job: MachineJob) -> int:
     return job.limit or FOREVER
-
-
-def _end(start: int, job: MachineJob) -> int:
-    return start + job.limit if job.limit else FOREVER
 
 
 def _turn(found: Opening | None) -> EarlyStart | None:

@@ -58,7 +58,9 @@ class Register(register.Register[BatchJob]):
         found, slices = [], Slices()
         for row in rows:
             await slices.pause()
-            self._drop_if_reused(row)
+            job = self.jobs.get(row.job_id)
+            if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
+                self._lose(job)  # with slurmctld's state; another job has its id now
             if row.job_id not in self.jobs and self._others.get(row.job_id) != row.submitted_at:
                 found.append(row.job_id)
         return found
@@ -181,11 +183,8 @@ class Register(register.Register[BatchJob]):
         if not row.can_yield or job.let_go == row.restarts:
             return False
         gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
-        return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
-
-    def _was_killed_unseen(self, job: BatchJob, row: JobRow) -> bool:
-        """Return whether the hook was killed while no service was connected."""
-        return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
+        unseen = job.offer is None and job.phase is not Phase.RUNNING  # no service was connected to its hook
+        return job.killed == row.restarts or gave_up or (unseen and self._waits(row))
 
     def _note_unlaunched(self, job: BatchJob, row: JobRow) -> None:
         if job.phase is not Phase.UNLAUNCHED:
@@ -217,12 +216,6 @@ class Register(register.Register[BatchJob]):
         if job.phase is Phase.ENDED:
             del self.jobs[job.job_id]
         elif job.changed < began:
-            self._lose(job)
-
-    def _drop_if_reused(self, row: JobRow) -> None:
-        """Forget a job that was lost with slurmctld's state, if another job has its id now."""
-        job = self.jobs.get(row.job_id)
-        if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
             self._lose(job)
 
     def _lose(self, job: BatchJob) -> None:

@@ -119,9 +119,8 @@ class Sequences:
             if job.phase not in _LET_RUN:
                 return
             if not job.can_yield:
-                raise NoRequeueError(
-                    f"job {job.job_id} cannot be queued again by Slurm (srun, salloc, --no-requeue or JobRequeue=0)"
-                )
+                why = "srun, salloc, --no-requeue or JobRequeue=0"
+                raise NoRequeueError(f"job {job.job_id} cannot be queued again by Slurm ({why})")
             turn = job.restarts
             await self._slurm.requeue(job.job_id)
             while job.restarts == turn and job.phase is not Phase.ENDED:  # its run ends first

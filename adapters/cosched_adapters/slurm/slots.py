@@ -227,7 +227,10 @@ class Slots:
                 continue
             self._slots[job_id] = Slot(found.name, slot.at)
             if job_id not in inside.get(found.name, ()):
-                await self._put_in_again(job, found.name)
+                try:
+                    await self._slurm.put_in(job_id, found.name)
+                except (ReservationError, UnknownJobError) as error:
+                    _LOG.warning("job %s cannot be put into its slot again: %s", job_id, error)
         for job_id in (current.keys() - self._slots.keys()) & jobs.keys():
             slot = current[job_id]
             booked = await self.book(jobs[job_id], slot.generation, slot.at, ())
@@ -311,12 +314,6 @@ class Slots:
                 await self._slurm.begin_in(job.job_id, name)
                 return
         await self._slurm.put_in(job.job_id, name)
-
-    async def _put_in_again(self, job: BatchJob, name: str) -> None:
-        try:
-            await self._slurm.put_in(job.job_id, name)
-        except (ReservationError, UnknownJobError) as error:
-            _LOG.warning("job %s cannot be put into its slot again: %s", job.job_id, error)
 
     async def _discard(self, name: str) -> None:
         await self._remove(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from cosched_adapters.batch_job import SECOND, nanoseconds
+from cosched_adapters.batch_job import SECOND, end_of
 from cosched_adapters.manager import End, Ended
 
 
@@ -18,8 +18,6 @@ class Stage(Enum):
     ENDED = "ended"
 
 
-_QUEUED = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
-_RUNNING = {"RUNNING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
 _ENDS = {
     "COMPLETED": (End.EXITED, ""),
     "FAILED": (End.EXITED, ""),
@@ -33,6 +31,12 @@ _ENDS = {
     "BOOT_FAIL": (End.UNSTARTED, "a node could not be booted"),
     "LAUNCH_FAILED": (End.UNSTARTED, "it could not be launched"),
 }
+_STAGES = {
+    **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT"), Stage.QUEUED),
+    "CONFIGURING": Stage.CHOSEN,
+    **dict.fromkeys(("RUNNING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"), Stage.RUNNING),
+    **dict.fromkeys(_ENDS, Stage.ENDED),
+}
 
 # Slurm reports these also when it requeues the job, or changes its size: only squeue tells whether it has ended.
 UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "RESIZING"}
@@ -40,13 +44,7 @@ UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "RESIZING"}
 
 def stage(state: str) -> Stage:
     """Return the stage of a state that squeue shows; BETWEEN for an unknown state."""
-    if state in _QUEUED:
-        return Stage.QUEUED
-    if state in _RUNNING:
-        return Stage.RUNNING
-    if state in _ENDS:
-        return Stage.ENDED
-    return Stage.CHOSEN if state == "CONFIGURING" else Stage.BETWEEN
+    return _STAGES.get(state, Stage.BETWEEN)
 
 
 def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at: float | None) -> Ended:
@@ -57,13 +55,6 @@ def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at
     how, reason = _ENDS.get(state, (End.LOST, f"Slurm says {state[:32]!a}"))
     if how is End.EXITED and signal:
         how = End.SIGNALLED
-    ran = started_at is not None
-    return Ended(
-        job_id,
-        how,
-        round(at * SECOND),
-        started_at=nanoseconds(started_at),
-        exit_code=code if ran and how is End.EXITED else None,
-        signal=signal if ran and how is End.SIGNALLED and signal else None,
-        reason=reason,
-    )
+    if started_at is None:
+        return Ended(job_id, how, round(at * SECOND), reason=reason)
+    return end_of(job_id, how, at, started_at, code, signal or None, reason)

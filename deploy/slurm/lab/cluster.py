@@ -47,7 +47,9 @@ class Cluster:
         self._lay_out(slurm_conf(name, directory, ports, options), options)
 
     def _lay_out(self, conf: str, options: Options) -> None:
-        _check_length(self.directory / self.nodes[-1] / f"{self.nodes[-1]}_{_LONGEST_STEP}")
+        socket = self.directory / self.nodes[-1] / f"{self.nodes[-1]}_{_LONGEST_STEP}"
+        if len(os.fsencode(socket)) > _LONGEST_SOCKET:
+            raise LabError(f"{socket}: too long for a socket; choose a folder with a shorter path")
         for folder in (self.jobs, self.directory / "state", *(self.directory / node for node in self.nodes)):
             folder.mkdir(parents=True, exist_ok=True)
         if options.job_submit is not None:
@@ -293,8 +295,3 @@ def clear(*clusters: Cluster) -> None:
 def _shown(command: tuple[str, ...]) -> str:
     text = shlex.join(command)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _check_length(socket: Path) -> None:
-    if len(os.fsencode(socket)) > _LONGEST_SOCKET:
-        raise LabError(f"{socket}: too long for a socket; choose a folder with a shorter path")

@@ -160,9 +160,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--names", type=_names, default=NAMES, metavar="A,B", help=f"the clusters (default: {','.join(NAMES)})")
     add("--nodes", type=_positive, default=4, metavar="N", help="nodes of each cluster (default: 4)")
     add("--cpus", type=_positive, default=1, metavar="N", help="CPUs of each node (default: 1)")
-    add(
-        "--gpus", type=_positive, default=0, metavar="N", help="GPUs of each node, without real devices (default: none)"
-    )
+    gpus = "GPUs of each node, without real devices (default: none)"
+    add("--gpus", type=_positive, default=0, metavar="N", help=gpus)
     add("--memory", type=_positive, default=0, metavar="MB", help="memory of each node, which Slurm counts")
     add("--prolog", type=_file, metavar="FILE", help="PrologSlurmctld")
     add("--task-prolog", type=_file, metavar="FILE", help="TaskProlog")

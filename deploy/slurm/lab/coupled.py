@@ -31,16 +31,8 @@ UNHURRIED: dict[str, object] = {
     "command_timeout": 30,
     "successor_patience": 0,
 }
-_OF_MANAGER = (
-    "backoff",
-    "try_patience",
-    "poll_interval",
-    "tell_interval",
-    "command_timeout",
-    "gate_lead",
-    "gate_folder",
-    "bin",
-)
+_OF_GATES = ("gate_lead", "gate_folder")
+_OF_MANAGER = (*_OF_GATES, "backoff", "try_patience", "poll_interval", "tell_interval", "command_timeout", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval", "job_ports")
 
 
@@ -164,25 +156,18 @@ class CoupledLab:
         start_together([domain.service for domain in self])
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
+        others = {key: value for key, value in self._settings.items() if key not in (*_OF_MANAGER, *_OF_DOMAIN)}
+        hooks = {"hook_socket": str(domain.hooks.socket), "waiting_folder": str(domain.hooks.waiting)}
+        hooks |= {"gate_folder": str(domain.hooks.gates)} if self._gate == BY_FOLDER else {}
         return {
             "domain": domain.service.domain(domain.name, domain.address) | self._settings_of(_OF_DOMAIN),
-            "coscheduling": {"scheme": scheme, **self._other_settings()},
+            "coscheduling": {"scheme": scheme, **others},
             "peer": [{"name": peer.name, "address": peer.address} for peer in self if peer is not domain],
-            "manager": {
-                "kind": "slurm",
-                "conf": str(domain.cluster.conf),
-                "hook_socket": str(domain.hooks.socket),
-                "waiting_folder": str(domain.hooks.waiting),
-                **({"gate_folder": str(domain.hooks.gates)} if self._gate == BY_FOLDER else {}),
-                **self._settings_of(_OF_MANAGER),
-            },
+            "manager": {"kind": "slurm", "conf": str(domain.cluster.conf), **hooks, **self._settings_of(_OF_MANAGER)},
         }
 
     def _settings_of(self, keys: Sequence[str]) -> dict[str, object]:
         return {key: value for key, value in self._settings.items() if key in keys}
-
-    def _other_settings(self) -> dict[str, object]:
-        return {key: value for key, value in self._settings.items() if key not in (*_OF_MANAGER, *_OF_DOMAIN)}
 
     # Jobs
 

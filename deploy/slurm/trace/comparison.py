@@ -52,16 +52,8 @@ class Comparison:
 def compare(name: str, cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> Comparison:
     """Compare the simulator's predictions for a cut with the clusters' results. InputError."""
     its = overhead(cut, play)
-    return Comparison(
-        name,
-        cut,
-        schemes,
-        play,
-        measured(cut, play, schemes, settings),
-        simulate(cut, cut.workloads, schemes, settings),
-        paced(cut, schemes, settings, its),
-        its,
-    )
+    both = measured(cut, play, schemes, settings), simulate(cut, cut.workloads, schemes, settings)
+    return Comparison(name, cut, schemes, play, *both, paced(cut, schemes, settings, its), its)
 
 
 def wait(cut: Cut, domain: DomainResult) -> float:
@@ -86,12 +78,7 @@ def lost(cut: Cut, domain: DomainResult) -> float:
     return float(domain.jobs.held_node_seconds.sum()) / cut.speed
 
 
-MEASURES: dict[str, Measure] = {
-    "mean wait (s)": wait,
-    "mean sync time (s)": sync,
-    "bounded slowdown": slowdown,
-    "lost node-seconds": lost,
-}
+MEASURES = {"mean wait (s)": wait, "mean sync time (s)": sync, "bounded slowdown": slowdown, "lost node-seconds": lost}
 
 
 def table(found: Comparison) -> str:
@@ -126,10 +113,8 @@ def _cells(found: Comparison, name: str, measure: Measure) -> list[str]:
 
 def _row(cells: Sequence[str]) -> str:
     name, measure, *numbers = cells
-    widths = (9, 10, 11, 16, 8, 8)
-    return f"{name:<10} {measure:<18}" + "".join(
-        f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True)
-    )
+    shown = "".join(f"{cell:>{width}}" for cell, width in zip(numbers, (9, 10, 11, 16, 8, 8), strict=True))
+    return f"{name:<10} {measure:<18}{shown}"
 
 
 def explanation(found: Comparison) -> str:

@@ -68,9 +68,8 @@ def _ticking(cut: Cut, number: int, launches: Ints, its: Overhead, phase: int) -
     """Return the jobs as if everything were noticed at ticks, which are a second of the clusters apart."""
     jobs = cut.workloads[number]
     run = _next_tick(cut, jobs.run + launches + round(its.end * cut.speed))
-    return replace(
-        jobs, submit=_next_tick(cut, jobs.submit + phase), run=run, requested=np.maximum(jobs.requested, run)
-    )
+    submit, requested = _next_tick(cut, jobs.submit + phase), np.maximum(jobs.requested, run)
+    return replace(jobs, submit=submit, run=run, requested=requested)
 
 
 def _next_tick(cut: Cut, times: Ints) -> Ints:

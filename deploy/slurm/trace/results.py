@@ -37,12 +37,8 @@ class Settings:
 
     def of_simulator(self, cut: Cut) -> dict[str, object]:
         """Return the settings for each domain of a replay."""
-        return {
-            "policy": "fcfs",
-            "backfill": self.backfill,
-            "release_interval": self.release_interval * cut.speed,
-            "max_held_fraction": self.max_held_fraction,
-        }
+        limits = {"release_interval": self.release_interval * cut.speed, "max_held_fraction": self.max_held_fraction}
+        return {"policy": "fcfs", "backfill": self.backfill, **limits}
 
 
 def simulate(cut: Cut, workloads: Sequence[Workload], schemes: Sequence[str], settings: Settings) -> ReplayResult:
@@ -54,9 +50,8 @@ def simulate(cut: Cut, workloads: Sequence[Workload], schemes: Sequence[str], se
 
 def measured(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> ReplayResult:
     """Return the clusters' result. Both jobs of a pair that started together get the later start."""
-    domains = Replay(_configuration(cut, cut.workloads, settings)).settings(
-        [SchemeChoice(scheme) for scheme in schemes]
-    )
+    choices = [SchemeChoice(scheme) for scheme in schemes]
+    domains = Replay(_configuration(cut, cut.workloads, settings)).settings(choices)
     starts = _starts(cut, play)
     found = {name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)}
     return ReplayResult(found, cut.pairing, stalled=False, events=None, timing={})
@@ -89,7 +84,6 @@ def _domain(cut: Cut, play: Play, number: int, settings: Domain, starts: Sequenc
     start, end = _trace_times(cut, play, starts), times(lambda job: job.over)
     paired = np.isin(np.arange(len(side)), cut.pairing.job[:, number])
     allocated = np.array([job.story.allocated(job.begun) * cut.speed for job in side])
-    count = len(side)
     jobs = Jobs(
         ready=np.where(paired, times(lambda job: job.story.selected[0]), start),
         start=start,
@@ -98,10 +92,10 @@ def _domain(cut: Cut, play: Play, number: int, settings: Domain, starts: Sequenc
         holds=_counts([job.record.holds.holds if job.record else 0 for job in side]),
         yields=_counts([job.record.holds.yields if job.record else 0 for job in side]),
         held_node_seconds=np.where(paired, np.rint(allocated * work.nodes), 0).astype(np.int64),
-        state=np.full(count, JobState.COMPLETED, np.int64),
-        pair=np.full(count, UNKNOWN, np.int64),
-        mate_domain=np.full(count, UNKNOWN, np.int64),
-        mate=np.full(count, UNKNOWN, np.int64),
+        state=np.full(len(side), JobState.COMPLETED, np.int64),
+        pair=np.full(len(side), UNKNOWN, np.int64),
+        mate_domain=np.full(len(side), UNKNOWN, np.int64),
+        mate=np.full(len(side), UNKNOWN, np.int64),
     )
     add_pairs(jobs, cut.pairing, number)
     return DomainResult(settings, cut.nodes[number], work, jobs, play.sides[number].releases, int(end.max()))

@@ -10,20 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Protocol
 
 ONE_D, TREE, RING, BROADCAST = "1-D", "tree", "ring", "broadcast"
-TOPOLOGIES: Mapping[str, Callable[[int], float]] = MappingProxyType(
-    {
-        # In how many steps, one after the other, messages of an iteration pass; on a shared network each step has one
-        # message of every processor. The paper's formula is that of 1-D.
-        ONE_D: lambda _: 1.0,
-        RING: lambda _: 1.0,
-        TREE: lambda procs: math.ceil(math.log2(procs)) if procs > 1 else 0.0,
-        BROADCAST: lambda procs: procs - 1.0,
-    }
-)
+# In how many steps, one after the other, messages of an iteration pass; on a shared network each step has one message
+# of every processor. The paper's formula is that of 1-D.
+TOPOLOGIES: Mapping[str, Callable[[int], float]] = {
+    ONE_D: lambda _: 1.0,
+    RING: lambda _: 1.0,
+    TREE: lambda procs: math.ceil(math.log2(procs)) if procs > 1 else 0.0,
+    BROADCAST: lambda procs: procs - 1.0,
+}
 MICRO = 1e-6
 
 

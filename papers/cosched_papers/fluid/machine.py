@@ -98,9 +98,8 @@ def check_jobs(jobs: FluidJobs, nodes: int) -> None:
     for row, table in jobs.tables.items():
         _check_table(table, int(jobs.ideal[row] - jobs.least[row]) + 1, int(jobs.requested[row]))
     if (jobs.requested[jobs.parabolic] >= MAX_RUN).any():
-        raise ValueError(
-            f"parabolic jobs must be requested for less than {MAX_RUN:,} s: shorten these, or make them linear"
-        )
+        less = f"less than {MAX_RUN:,} s"
+        raise ValueError(f"parabolic jobs must be requested for {less}: shorten these, or make them linear")
     if (jobs.ideal[jobs.parabolic] > MAX_IDEAL).any():
         raise ValueError(f"parabolic jobs have at most {MAX_IDEAL:,} processors: make larger ones linear")
     if (jobs.ideal.astype(float) * jobs.requested >= MAX_WORK).any():

@@ -74,9 +74,8 @@ class Rows:
         if job not in self._curves:
             begin = len(state.speeds)
             self._curves[job] = slice(begin, begin + len(curve.speeds))
-            state = state._replace(
-                speeds=np.append(state.speeds, curve.speeds), costs=np.append(state.costs, curve.costs)
-            )
+            speeds, costs = np.append(state.speeds, curve.speeds), np.append(state.costs, curve.costs)
+            state = state._replace(speeds=speeds, costs=costs)
             self._use(state)
         place = self._curves[job]
         state.speeds[place], state.costs[place] = curve

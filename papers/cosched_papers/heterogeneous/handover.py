@@ -18,7 +18,7 @@ class Handover:
         self.lags = False
         self._index, self._names = index, names
         self._leaving: dict[JobId, set[int]] = {}
-        self._stopped_others: set[JobId] = set()  # jobs with mates that have not started since
+        self.stopped_others: set[JobId] = set()  # jobs with mates that have not started since
         self.vain = InVain()
         self.asked: JobId | None = None  # whose mate asks for it just now
         self.may_stop_later: Callable[[JobId], bool] = lambda _: False  # see StopsLater
@@ -55,19 +55,15 @@ class Handover:
         """Return whether a job stops those that have its machines when it starts, once its mate has agreed."""
         return self.asked is None and self.may_stop_later(job)
 
-    def stopped_for(self, job: JobId) -> None:
-        """Note that a run was stopped for this job."""
-        self._stopped_others.add(job)
-
     def started(self, job: JobId) -> None:
         """Note that the job has started."""
-        self._stopped_others.discard(job)
+        self.stopped_others.discard(job)
         self.vain.forget(job)
 
     def in_vain(self, job: JobId, now: int) -> bool:
         """Note that the job does not start; return whether others were stopped for it, in vain."""
-        if job not in self._stopped_others:
+        if job not in self.stopped_others:
             return False
-        self._stopped_others.discard(job)
+        self.stopped_others.discard(job)
         self.vain.count(job, now)
         return True

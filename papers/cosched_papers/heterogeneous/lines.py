@@ -136,14 +136,11 @@ class Lines(Turns):
         seconds = self.commitments.of(job).seconds
         return is_first and self._scheduler.slots.let_run(job, members, seconds, now) and self.taking.make_room(job)
 
-    def _has_turn(self, job: PlainJob, now: int) -> bool:
-        return job.passed_over != now + 1 and self._scheduler.slots.has_turn(job, now)
-
     def _first(self, machine: int, now: int) -> PlainJob | None:
         """Return the job that may have the machine now; one that waits for a mate may though a low one runs there."""
         plan = self.commitments.plan
         waiting = (self._scheduler.jobs[of.job] for of in plan.lines[machine] if not of.has_machines)
-        waiting = (job for job in waiting if self._has_turn(job, now))
+        waiting = (job for job in waiting if job.passed_over != now + 1 and self._scheduler.slots.has_turn(job, now))
         in_turn = sorted(waiting, key=lambda job: self._turn(job, now)) if self._after_release else waiting
         first = next(iter(in_turn), None)
         if first is None or not all(self.taking.gives_way(of, first, now) for of in plan.having(machine)):

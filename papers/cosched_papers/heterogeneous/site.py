@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-ExpectedTimes = Mapping[
-    tuple[str, str], int
-]  # (job class, resource) -> whole seconds, >= 1; absent: it cannot run there
+# (job class, resource) -> whole seconds, >= 1; absent: it cannot run there
+ExpectedTimes = Mapping[tuple[str, str], int]
 
 
 class Restricted(Enum):

@@ -134,17 +134,11 @@ class SiteFile(Settings):
         for of in self.clusters:
             members = tuple(sorted(index[name] for name in of.members))
             clusters.append(Cluster(of.name, members, of.min_members or len(members), links.get(of.interconnect or "")))
-        return Site(
-            tuple(machines),
-            tuple(clusters),
-            self.quantum,
-            self.preemptive,
-            self.promote_after,
-            frozenset(index[name] for name in self.down),
-            {(what, name): frozenset(users) for what, name, users in self._reserved()},
-            {of.machine_class: of.description for of in self.machines if of.description},
-            {of.name: of.description for of in self.job_classes},
-        )
+        rules = self.quantum, self.preemptive, self.promote_after, frozenset(index[name] for name in self.down)
+        users = {(what, name): frozenset(users) for what, name, users in self._reserved()}
+        machine_classes = {of.machine_class: of.description for of in self.machines if of.description}
+        job_classes = {of.name: of.description for of in self.job_classes}
+        return Site(tuple(machines), tuple(clusters), *rules, users, machine_classes, job_classes)
 
     def _reserved(self) -> Iterator[tuple[Restricted, str, Users]]:
         """Yield what is for some users only."""

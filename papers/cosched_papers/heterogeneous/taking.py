@@ -103,7 +103,7 @@ class Taking:
             return True
         for giver in () if self._handover.stops_later(job.asked.id) else self.givers(job):
             if giver.state is RUNNING:
-                self._handover.stopped_for(job.asked.id)
+                self._handover.stopped_others.add(job.asked.id)
             self.preempt(giver)
         return self._handover.none_leaves(self._commitments.members(job))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -112,9 +113,8 @@ class MoldingKeys(Settings):
             raise KeyedError(("sizes",), f"{why} does not use it: remove it")
         self.expected_by_file()
         if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
-            raise KeyedError(
-                ("prediction",), "trained needs a generated trace, in a simulation: else give past, or a FILE"
-            )
+            needs = "trained needs a generated trace, in a simulation: else give past, or a FILE"
+            raise KeyedError(("prediction",), needs)
         return self
 
     def expected_by_file(self) -> Future | None:
@@ -153,10 +153,8 @@ class MoldingKind(SchedulerKind):
         from cosched_sim.workload.job_log import JobLog, read_jobs
 
         assert isinstance(keys, JobLog)
-        reading = reading_of(self, keys)
-        return learned_future(
-            [read_jobs(keys, overrun="extend", seed=seed, has_pairs=False, reading=reading)[0] for seed in TRAINING]
-        )
+        read = partial(read_jobs, keys, overrun="extend", has_pairs=False, reading=reading_of(self, keys))
+        return learned_future([read(seed=seed)[0] for seed in TRAINING])
 
     def open(self, settings: MoldingSettings) -> Molding:
         from cosched_papers.molding.cluster import Molding  # imports the compiler

@@ -89,9 +89,8 @@ def foreseeing(state: Molds, settings: MoldingSettings) -> Molds:
     """Return a machine with the jobs that are foreseen now."""
     classes = [] if settings.future is None else settings.future.classes
     arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes]).reshape(-1, WHOLE_DAY + 1)
-    return state._replace(
-        arrivals=arrivals, means=np.array([_means(settings, each) for each in classes]).reshape(-1, MEANS)
-    )
+    means = np.array([_means(settings, each) for each in classes]).reshape(-1, MEANS)
+    return state._replace(arrivals=arrivals, means=means)
 
 
 def fill(state: Molds, first: int, jobs: Sequence[Molded], place: int) -> None:

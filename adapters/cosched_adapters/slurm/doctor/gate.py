@@ -11,15 +11,9 @@ from pathlib import Path
 
 from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched_adapters.slurm.doctor import scripts
 from cosched_adapters.slurm.doctor.facts import Facts
-from cosched_adapters.slurm.doctor.scripts import (
-    CONFIGURATION,
-    GATE,
-    PROGRAM,
-    others_can_change,
-    script_of,
-    settings_in,
-)
+from cosched_adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM
 from cosched_adapters.slurm.parameters import Config, text
 from cosched_adapters.slurm.settings import SlurmSettings
 
@@ -31,7 +25,7 @@ _LEAD = 0.3  # seconds from the end of a job's hook to its gate (measured: 0.2 t
 def gate_script(config: Config) -> Path | None:
     """Return the path of cosched's gate, if TaskProlog is the gate or calls it."""
     named = text(config, GATE.parameter)
-    return script_of(GATE, Path(named)) if named else None
+    return scripts.script_of(GATE, Path(named)) if named else None
 
 
 def check_gate(facts: Facts, usual: Path) -> Iterator[Finding]:
@@ -100,7 +94,7 @@ def check_gate_folder(facts: Facts, gate: Path) -> Iterator[Finding]:
 
 def gates_of(gate: Path) -> Path | None:
     """Return the folder that cosched.conf beside the gate names."""
-    named = settings_in(gate.with_name(CONFIGURATION)).get("gates", "")
+    named = scripts.settings_in(gate.with_name(CONFIGURATION)).get("gates", "")
     return Path(named) if named.startswith("/") else None
 
 
@@ -113,7 +107,7 @@ def _check_folder(folder: Path, service: Account) -> Finding | None:
     if not service.may(folder, READ | WRITE | EXECUTE):
         found = f"{service.name} cannot write in {folder}: the service does not start"
         return problem(_FOLDER, found, "give it to the service's user", SHELL, f"chown {service.name} {name}")
-    if others_can_change(folder.stat(), service):
+    if scripts.others_can_change(folder.stat(), service):
         found = f"users other than {service.name} can write in {folder}: they can delay tasks of all users by 10 s"
         change = "let only the service's user write there"
         return problem(_FOLDER, found, change, SHELL, f"chown {service.name} {name}", f"chmod go-w {name}")

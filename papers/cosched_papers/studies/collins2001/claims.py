@@ -102,11 +102,8 @@ def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
     there = [value for _, value in named if value is not None]
     if not there:
         return missing()
-    nothing, still = (
-        "PJS finds nothing here: its first trial improves nothing",
-        "whether there is a saving at all is open",
-    )
-    verdict = decided(one_holds(map(POSITIVE.decides, there)), "", nothing, still)
+    nothing = "PJS finds nothing here: its first trial improves nothing"
+    verdict = decided(one_holds(map(POSITIVE.decides, there)), "", nothing, "whether there is a saving at all is open")
     return parts(("", verdict), ("", all_of(named, below(10), " %")))
 
 

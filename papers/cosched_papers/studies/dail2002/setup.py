@@ -40,12 +40,8 @@ def experiments(said: Said, _: Path) -> list[Experiment]:
 
 def _of_paper(said: Said) -> Iterator[Experiment]:
     for name in TESTED:
-
-        def settings(size: float, strategy: str, replication: int, name: str = name) -> dict[str, Any]:
-            return _settings(said, name, int(size), strategy, replication)
-
         yield Experiment(
-            name, TITLES[name], "N", tuple(map(float, sizes_of(name))), STRATEGIES, settings,
+            name, TITLES[name], "N", tuple(map(float, sizes_of(name))), STRATEGIES, partial(_settings, said, name),
             labels=tuple(f"{size:,}" for size in sizes_of(name)), replications=said["replications"]
         )  # fmt: skip
 
@@ -63,7 +59,7 @@ def _other(said: Said, key: str, value: float, strategy: str, replication: int) 
     return {**_settings(said, JACOBI_3, size, strategy, replication), key: value}
 
 
-def _settings(said: Said, name: str, size: int, strategy: str, replication: int) -> dict[str, Any]:
+def _settings(said: Said, name: str, size: float, strategy: str, replication: int) -> dict[str, Any]:
     application, sites = name.split()
-    more = {"application": application, "sites": int(sites), "size": size, "strategy": strategy}
+    more = {"application": application, "sites": int(sites), "size": int(size), "strategy": strategy}
     return {**ASSUMED, **more, "seed": said["seed"] + replication - 1}

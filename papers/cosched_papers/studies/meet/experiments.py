@@ -49,10 +49,7 @@ def by_load(plan: setup.Plan) -> Experiment:
 
 def by_share(plan: setup.Plan) -> Experiment:
     """Return the experiment of V-E."""
-    title, labels = (
-        "By the share of Intrepid's jobs that are paired (V-E)",
-        [f"{100 * share:g} %" for share in setup.SHARES],
-    )
+    title, labels = "By the share of Intrepid's jobs that are paired (V-E)", (f"{100 * of:g} %" for of in setup.SHARES)
     return _experiment(plan, BY_SHARE, title, "paired", setup.SHARES, MOST, partial(plan.by_share, setup.BASE), labels)
 
 

@@ -56,7 +56,8 @@ class Results(Measured):
         cls, rows: DataFrame, days: float, sensitivities: Sequence[Sensitivity], facts: Mapping[str, float]
     ) -> Results:
         """Make results from the rows of the cases (results.parquet); `days` is the length of a month."""
-        rows = _with_measures(rows, days)
+        labels = [col("experiment").cast(polars.String), col("point").cast(polars.Float64)]
+        rows = rows.select("case", *labels, "schemes", "replication", *COUNTS, *_measures(days))
         rows = polars.concat([rows, *_usual(rows, sensitivities)])
         own_base = {s.name for s in sensitivities if s.own_base}
         return cls(_with_differences(rows, own_base), sensitivities, facts)
@@ -86,11 +87,6 @@ class Results(Measured):
     def of_experiment(self, *names: str) -> DataFrame:
         """Return those cases of some experiments that have measures."""
         return self.rows.filter(col("experiment").is_in(names), col("error").is_null())
-
-
-def _with_measures(rows: DataFrame, days: float) -> DataFrame:
-    labels = [col("experiment").cast(polars.String), col("point").cast(polars.Float64)]
-    return rows.select("case", *labels, "schemes", "replication", *COUNTS, *_measures(days))
 
 
 def _measures(days: float) -> Iterator[Expr]:

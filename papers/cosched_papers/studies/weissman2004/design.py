@@ -54,6 +54,8 @@ def report(said: Said, _: Path, rows: DataFrame) -> Report:
     beside = Beside.of("4.4", statements(), claims(), results, counted="traces", conclusive=conclusive)
     more, figures = list(_more(said, results)), paper_figures(results)
     words = [each for name in ("system", "user", "rules", "single", "misprints") for each in (WORDS[name], "")]
+    single = Section("System-centric iScheduling", WORDS["single"], figures[:6])
+    user = Section("User-centric iScheduling", "", figures[6:])
     fitted = [Section("The models and the logs", "", list(fit_figures(said["fits"])))] if said["fits"] else []
     numbers, held = beside.sections(WORDS["ratios"])
     return Report(
@@ -64,14 +66,7 @@ def report(said: Said, _: Path, rows: DataFrame) -> Report:
         first=_first(results, beside.score),
         facts=list(_facts(said)),
         tiles=list(beside.tiles),
-        sections=[
-            numbers,
-            held,
-            Section("System-centric iScheduling", WORDS["single"], figures[:6]),
-            Section("User-centric iScheduling", "", figures[6:]),
-            *more,
-            *fitted,
-        ],
+        sections=[numbers, held, single, user, *more, *fitted],
         markdown=[
             *(f"{PAPER}. {replicated}", "", *([missing, ""] if missing else []), *words),
             *sections_in_markdown([numbers, *more, held]),
@@ -115,9 +110,8 @@ def _facts(said: Said) -> Iterator[tuple[str, str]]:
 
 def _replications(said: Said) -> str:
     """Say in a sentence what was replicated."""
-    logs = f" Models of {len(said['logs'])} log{'s' * (len(said['logs']) != 1)} were drawn from, too." * bool(
-        said["logs"]
-    )
+    count = len(said["logs"])
+    logs = f" Models of {count} log{'s' * (count != 1)} were drawn from, too." if count else ""
     return (
         f"{said['traces']} traces of {said['jobs']:,} jobs, and as many of {said['user jobs']} for each application "
         f"and beta ({seeds(said, said['traces'])}).{logs}"

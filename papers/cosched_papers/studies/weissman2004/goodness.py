@@ -26,22 +26,15 @@ def goodness(path: str) -> dict[str, Any]:
     log = traces.clean(traces.read_trace(path), NODES)
     drawn = traces.clean(model.log(DRAWN, None, SEED), NODES)
     begin = model.begin - int(log.submit[0])
-    return {
-        "name": model.name,
-        "jobs": len(log),
-        "shape": model.shape,
-        "scale": model.scale,
-        "mean size": model.mean_size,
-        "load": model.load,
-        "load of the log": traces.offered_load(log, NODES),
-        "distances": _distances(model, log, drawn, begin),
-        "histograms": {
-            "hour": _both(lambda jobs: _hours(jobs, begin if jobs is log else model.begin), log, drawn),
-            "gap": _both(lambda jobs: _binned(np.diff(jobs.submit)), log, drawn),
-            "size": _both(_sizes, log, drawn),
-            "run": _both(lambda jobs: _binned(jobs.run), log, drawn),
-        },
+    found = {"name": model.name, "jobs": len(log), "shape": model.shape, "scale": model.scale}
+    found |= {"mean size": model.mean_size, "load": model.load, "load of the log": traces.offered_load(log, NODES)}
+    histograms = {
+        "hour": _both(lambda jobs: _hours(jobs, begin if jobs is log else model.begin), log, drawn),
+        "gap": _both(lambda jobs: _binned(np.diff(jobs.submit)), log, drawn),
+        "size": _both(_sizes, log, drawn),
+        "run": _both(lambda jobs: _binned(jobs.run), log, drawn),
     }
+    return {**found, "distances": _distances(model, log, drawn, begin), "histograms": histograms}
 
 
 def _both(of: Any, log: Workload, drawn: Workload) -> Shares:

@@ -76,9 +76,8 @@ class _Bed:
         now = self._testbed.moment(draw)
         self._set(now)
         known = _grid(self._testbed.at(now), self._probed(problem))
-        usual = _grid(
-            self._testbed.static(), {pair: Link(mbits / SLOWER, 0.0) for pair, mbits in self._means().items()}
-        )
+        means = {pair: Link(mbits / SLOWER, 0.0) for pair, mbits in self._means().items()}
+        usual = _grid(self._testbed.static(), means)
         choices = {
             USER: chosen_by_user(problem, usual),
             STATIC: chosen_by_search(problem, usual),
@@ -95,10 +94,9 @@ class _Bed:
             assert isinstance(model, StripModel)
             between = [model.chain.exchange(one, other) for one, other in pairwise(map.machines)]
             measured, _ = self._machines.run(application, SIZE, map, units, between, ITERATIONS)
-            sites = {machine.segment for machine in map.machines}
-            yield Run(
-                application, moment, strategy, len(map.machines), len(sites) > 1, model.predict(map).time, measured
-            )
+            across = len({machine.segment for machine in map.machines}) > 1
+            predicted = model.predict(map).time
+            yield Run(application, moment, strategy, len(map.machines), across, predicted, measured)
 
     def _means(self) -> dict[Pair, float]:
         static = self._testbed.static()
