@@ -5,45 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from cosched_papers.studies.barsanti2006 import measuring, setup
 from cosched_papers.studies.barsanti2006.comparisons import of
-from cosched_papers.studies.barsanti2006.measuring import (
-    BIN_NAMES,
-    CLASSES,
-    CPU,
-    EXPANDED,
-    FACTOR,
-    RESPONSE,
-    SHRUNK,
-    SLOWDOWN,
-    UTILISATION,
-    WAIT,
-    bin_of,
-    of_class,
-)
-from cosched_papers.studies.barsanti2006.setup import (
-    AT_LEAST,
-    AT_MOST,
-    CIRNE_BERMAN,
-    DOWNEY,
-    HIGH_SHARE,
-    IDEAL,
-    IDEALS,
-    LIMITS,
-    NO_BACKFILLING,
-    NO_PREDICTION,
-    SCOJO_P,
-    SHARES,
-    TRADITIONAL,
-    W1,
-    W2,
-)
+from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, EXPANDED, FACTOR, RESPONSE, SHRUNK, WAIT
+from cosched_papers.studies.barsanti2006.setup import CIRNE_BERMAN, DOWNEY, NO_PREDICTION, SCOJO_P, TRADITIONAL, W1, W2
 from cosched_sim.results.estimate import Estimate, estimate, shown
 from cosched_sim.studies.design import Found
-from cosched_sim.studies.measured import differences, less, more, ratio
+from cosched_sim.studies.measured import Of, differences, less, more, ratio
 from cosched_sim.studies.paper import Claim, read_claims
 from cosched_sim.studies.verdicts import HOLDS, OPEN, Range, Verdict, all_of, because, missing, positive
 
-EIGHTY = f"{HIGH_SHARE:g}"
+EIGHTY = f"{setup.HIGH_SHARE:g}"
 ALL_CLASSES = ("", *CLASSES)
 BEST_IDEAL = 0.9
 
@@ -77,7 +49,7 @@ def _marginal(found: Found) -> Verdict:
 
 def _in_bins(found: Found, name: str, bins: Sequence[str], scheduler: str) -> dict[int, float]:
     """Return which share of a class's jobs is in some bins of responses, in each replication."""
-    values = [found.values(*of(W1, scheduler, bin_of(name, upto))) for upto in bins]
+    values = [found.values(*of(W1, scheduler, measuring.bin_of(name, upto))) for upto in bins]
     return {number: sum(each[number] for each in values) for number in values[0]}
 
 
@@ -93,10 +65,12 @@ def _more_in_bins(found: Found, which: Sequence[tuple[str, Sequence[str]]], sign
 
 def _adapts(found: Found, where: str, scheduler: str, more_of: str, than: str, classes: Sequence[str]) -> Verdict:
     """Decide whether more jobs are adapted in one way than in the other."""
-    return positive(differences(found, (
-        (name or "all", of(where, scheduler, of_class(name, more_of)), of(where, scheduler, of_class(name, than)))
-        for name in classes
-    )), " % of the jobs")  # fmt: skip
+
+    def adapted(name: str, how: str) -> Of:
+        return of(where, scheduler, measuring.of_class(name, how))
+
+    lines = [(name or "all", adapted(name, more_of), adapted(name, than)) for name in classes]
+    return positive(differences(found, lines), " % of the jobs")
 
 
 def _shrinks_more(found: Found) -> Verdict:
@@ -132,7 +106,7 @@ def _eighty(found: Found, scheduler: str, sign: int) -> Verdict:
 def _by_share(found: Found, scheduler: str) -> str:
     """Say how the response goes from that of all jobs moldable to that of none."""
     base = of(W1, TRADITIONAL, RESPONSE)
-    places = [(f"{100 * share:g} %", of(f"{share:g}", scheduler, RESPONSE)) for share in SHARES]
+    places = [(f"{100 * share:g} %", of(f"{share:g}", scheduler, RESPONSE)) for share in setup.SHARES]
     places = [("100 %", of(W1, scheduler, RESPONSE)), *places, ("0 %", base)]
     shares = ((name, ratio(found, where, base)) for name, where in places)
     told = ", ".join(f"{value} ({name})" for name, value in shares if value)
@@ -148,11 +122,11 @@ def sign_by_limits(found: Found) -> str:
     """Say beside what Cirne-Berman, kept within bounds, is better or worse than the traditional scheduler."""
     base = of(W1, TRADITIONAL, RESPONSE)
     told = [
-        (said, less(found, of(LIMITS, scheduler, RESPONSE), base))
-        for said, scheduler in (("kept at or below N_opt", AT_MOST), ("at or above it", AT_LEAST))
+        (said, less(found, of(setup.LIMITS, scheduler, RESPONSE), base))
+        for said, scheduler in (("kept at or below N_opt", setup.AT_MOST), ("at or above it", setup.AT_LEAST))
     ]
     parts = [f"{said} its response is {_than(value)}" for said, value in told if value]
-    slow = found.mean(*of(LIMITS, NO_BACKFILLING, RESPONSE))
+    slow = found.mean(*of(setup.LIMITS, setup.NO_BACKFILLING, RESPONSE))
     usual = found.mean(*base)
     parts += [f"without backfilling the traditional scheduler has {slow} h, with it {usual} h"] if slow else []
     return f"larger sizes decide: {', '.join(parts)}" if parts else "its bounds were not tried"
@@ -182,11 +156,9 @@ def _long_most(found: Found) -> Verdict:
 
 
 def _ideal(found: Found) -> Verdict:
-    means = {load: found.mean((IDEAL, load, NO_PREDICTION), RESPONSE) for load in IDEALS}
-    named = [
-        (f"{load:g}", found.difference((IDEAL, load, NO_PREDICTION), (IDEAL, BEST_IDEAL, NO_PREDICTION), RESPONSE))
-        for load in IDEALS if load != BEST_IDEAL
-    ]  # fmt: skip
+    means = {load: found.mean((setup.IDEAL, load, NO_PREDICTION), RESPONSE) for load in setup.IDEALS}
+    best, others = (setup.IDEAL, BEST_IDEAL, NO_PREDICTION), (load for load in setup.IDEALS if load != BEST_IDEAL)
+    named = [(f"{load:g}", found.difference((setup.IDEAL, load, NO_PREDICTION), best, RESPONSE)) for load in others]
     ours = "; ".join(f"{load:g}: {value} h" for load, value in means.items() if value is not None)
     return replace(positive(named, " h"), ours=ours or "no results")
 
@@ -222,7 +194,7 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     ),
     "shrinks": lambda r: _adapts(r, W1, SCOJO_P, SHRUNK, EXPANDED, ALL_CLASSES),
     "expands": lambda r: _adapts(r, W1, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES),
-    "utilisation": lambda r: _more(r, ((where, where, UTILISATION) for where in (W1, W2)), " %"),
+    "utilisation": lambda r: _more(r, ((where, where, measuring.UTILISATION) for where in (W1, W2)), " %"),
     "little": _little,
     "similar": lambda r: _longer(r, EIGHTY),
     "eighty-better": lambda r: _eighty(r, SCOJO_P, 1),
@@ -231,10 +203,10 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "expands-2": lambda r: _adapts(r, W2, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES[:1]),
     "shrinks-2": _shrinks_more,
     "long-most": _long_most,
-    "faster": lambda r: _more(r, ((where, where, CPU) for where in (W1, W2)), " CPU-s"),
+    "faster": lambda r: _more(r, ((where, where, measuring.CPU) for where in (W1, W2)), " CPU-s"),
     "ideal": _ideal,
     "downey-response": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, RESPONSE, _up_to(20)),
-    "downey-slowdown": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, SLOWDOWN, Range(100 / 3, 100)),
+    "downey-slowdown": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, measuring.SLOWDOWN, Range(100 / 3, 100)),
     "downey-sign": lambda r: _of_downey(r, TRADITIONAL, CIRNE_BERMAN, RESPONSE, _up_to(20)),
     "downey-prediction": _harms,
 }

@@ -7,23 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from cosched.words.quantities import count as counted
-from cosched_papers.studies.barsanti2006 import tables
+from cosched_papers.studies.barsanti2006 import setup, tables
 from cosched_papers.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
 from cosched_papers.studies.barsanti2006.comparisons import of, statements
 from cosched_papers.studies.barsanti2006.figures import paper_figures
 from cosched_papers.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
-from cosched_papers.studies.barsanti2006.setup import (
-    CIRNE_BERMAN,
-    JOBS,
-    LOGS,
-    QUICK_JOBS,
-    SCOJO_P,
-    SMALLEST,
-    TRADITIONAL,
-    W1,
-    W2,
-    experiments,
-)
+from cosched_papers.studies.barsanti2006.setup import CIRNE_BERMAN, JOBS, LOGS, SCOJO_P, SMALLEST, TRADITIONAL, W1, W2
 from cosched_papers.studies.tang2011.logs import from_zero, read_log, rows_of, write_log
 from cosched_sim.reports.page import Section
 from cosched_sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
@@ -40,7 +29,7 @@ WORDS = words_of(__file__)
 
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
     """Write the windows of the logs; InputError, OSError."""
-    further, jobs = given["further"] or said["replications"], QUICK_JOBS if said["quick"] else JOBS
+    further, jobs = given["further"] or said["replications"], setup.QUICK_JOBS if said["quick"] else JOBS
     windows = []
     for number, log in enumerate(given["logs"], 1):
         told.step(f"cutting log {number} ...")
@@ -113,9 +102,9 @@ def sections(found: Found) -> Iterator[Section]:
 
 
 WORK = Design(
-    words=WORDS, experiments=experiments, measure=measures, measures=tables.SHOWN, compared=compared, values=values,
-    verdict=verdict, sections=sections, paper=lambda found: Beside.of("5", statements(), claims(), found),
-    places="Schedulers", replicated=replications, describe=describe,
+    words=WORDS, experiments=setup.experiments, measure=measures, measures=tables.SHOWN, compared=compared,
+    values=values, verdict=verdict, sections=sections, places="Schedulers", replicated=replications, describe=describe,
+    paper=lambda found: Beside.of("5", statements(), claims(), found),
 ).work  # fmt: skip
 
 

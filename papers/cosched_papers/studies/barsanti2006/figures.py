@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from cosched_papers.studies.barsanti2006 import setup
+from cosched_papers.studies.barsanti2006 import measuring, setup
 from cosched_papers.studies.barsanti2006.comparisons import place
-from cosched_papers.studies.barsanti2006.measuring import (
-    BIN_NAMES,
-    CLASSES,
-    EXPANDED,
-    RESPONSE,
-    SHRUNK,
-    SLOWDOWN,
-    WAIT,
-    bin_of,
-    of_class,
-)
+from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, RESPONSE, SHRUNK, SLOWDOWN, WAIT, of_class
 from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
@@ -62,7 +52,7 @@ def _of_measure(found: Found, number: int, where: str, measure: str, schedulers:
 def _histograms(found: Found) -> Figure:
     panels = []
     for name in CLASSES:
-        series = _series(found, setup.W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES])
+        series = _series(found, setup.W1, TESTED, [measuring.bin_of(name, upto) for upto in BIN_NAMES])
         panels.append(bars(f"{name} jobs", "share of the jobs (%)", "response up to", BIN_NAMES, series))
     caption = f"Each bin has the responses above the one before it. {INTERVALS} The bins are ours."
     return grouped_bars("figure-07", f"Fig. 7: response times, {_named(setup.W1)}", caption, panels)
@@ -70,7 +60,7 @@ def _histograms(found: Found) -> Figure:
 
 def _adaptations(found: Found, number: int, where: str) -> Figure:
     panels = []
-    for how in (SHRUNK, EXPANDED):
+    for how in (SHRUNK, measuring.EXPANDED):
         series = _series(found, where, TESTED[1:], [of_class(name, how) for name in CLASSES])
         panels.append(bars(how, "share of the class (%)", "jobs", CLASSES, series))
     title = f"Fig. {number}: jobs on fewer and on more nodes than N_opt, {_named(where)}"

@@ -6,59 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
 
+from cosched_papers.studies.collins2001 import measuring, setup
 from cosched_papers.studies.collins2001.calls import CHECKS as OF_CALLS
 from cosched_papers.studies.collins2001.comparisons import arriving, saving, sums
-from cosched_papers.studies.collins2001.measuring import (
-    HIGH,
-    LOW,
-    MEDIUM,
-    PREEMPTED,
-    PRIORITIES,
-    SHARE,
-    SUM,
-    TIME,
-    of_priority,
-)
-from cosched_papers.studies.collins2001.setup import (
-    DISTRIBUTIONS,
-    FEW,
-    HALF,
-    JOBS,
-    LOADS,
-    MANY,
-    NONE,
-    PJS,
-    RATES,
-    SJS,
-    TOTALS,
-    at,
-    count_of,
-)
+from cosched_papers.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, SHARE, SUM, TIME, of_priority
+from cosched_papers.studies.collins2001.setup import DISTRIBUTIONS, FEW, HALF, LOADS, MANY, NONE, PJS, RATES, TOTALS, at
 from cosched_papers.studies.collins2001.site import TABLES
 from cosched_sim.results.estimate import Estimate
+from cosched_sim.studies import verdicts
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import Of, could_be_most, differences, more, ratio
 from cosched_sim.studies.paper import Claim, read_claims
-from cosched_sim.studies.verdicts import (
-    FAILS,
-    HOLDS,
-    NOT_NEGATIVE,
-    OPEN,
-    POSITIVE,
-    Named,
-    Range,
-    Verdict,
-    above,
-    all_hold,
-    all_of,
-    because,
-    below,
-    decided,
-    missing,
-    one_holds,
-    parts,
-    positive,
-)
+from cosched_sim.studies.verdicts import Named, Range, Verdict, above, all_of, below, decided, missing, one_holds, parts
 
 Check = Callable[[Found, str], Verdict]  # of a table
 
@@ -103,7 +62,8 @@ def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
     if not there:
         return missing()
     nothing = "PJS finds nothing here: its first trial improves nothing"
-    verdict = decided(one_holds(map(POSITIVE.decides, there)), "", nothing, "whether there is a saving at all is open")
+    word = one_holds(map(verdicts.POSITIVE.decides, there))
+    verdict = decided(word, "", nothing, "whether there is a saving at all is open")
     return parts(("", verdict), ("", all_of(named, below(10), " %")))
 
 
@@ -112,12 +72,12 @@ def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
 
 def _share(found: Found, table: str, priorities: str, priority: str, total: int) -> Estimate | None:
     """Return the sum of job times under PJS over that under SJS."""
-    one, other = ((at(3, table, priorities, total, of), of_priority(priority, SUM)) for of in (PJS, SJS))
+    one, other = ((at(3, table, priorities, total, of), of_priority(priority, SUM)) for of in (PJS, setup.SJS))
     return ratio(found, one, other)
 
 
 def _over_all(found: Found, table: str, priorities: str, priority: str = "") -> Estimate | None:
-    return ratio(found, *(sums(table, priorities, algorithm, priority) for algorithm in (PJS, SJS)))
+    return ratio(found, *(sums(table, priorities, algorithm, priority) for algorithm in (PJS, setup.SJS)))
 
 
 def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Range) -> Check:
@@ -144,12 +104,12 @@ def rare_high_jobs_gain_most(found: Found, table: str) -> Verdict:
         rare, frequent = (_over_all(found, table, priorities, HIGH) for priorities in (one, other))
         gain = None if rare is None or frequent is None else frequent.minus(rare).times(100)
         named.append((f"{one} beside {other}", gain))
-    return positive(named, " points")
+    return verdicts.positive(named, " points")
 
 
 def converges_near_thirty(found: Found, table: str) -> Verdict:
     """Check claim: with 10/10/80 the gain is there before 30 jobs of high priority, and gone after."""
-    shares = {count_of(of, FEW, HIGH): _share(found, table, FEW, HIGH, of) for of in TOTALS}
+    shares = {setup.count_of(of, FEW, HIGH): _share(found, table, FEW, HIGH, of) for of in TOTALS}
     before, after = (
         all_of([(f"at {jobs} jobs", shares[jobs])], fits, " of SJS's")
         for jobs, fits in ((18, below(0.8)), (42, above(0.9)))
@@ -160,7 +120,7 @@ def converges_near_thirty(found: Found, table: str) -> Verdict:
 
 def _medium(found: Found, table: str, priorities: str) -> dict[int, Estimate]:
     """Return by the number of jobs of medium priority their job times under PJS over those under SJS."""
-    shares = {count_of(of, priorities, MEDIUM): _share(found, table, priorities, MEDIUM, of) for of in TOTALS}
+    shares = {setup.count_of(of, priorities, MEDIUM): _share(found, table, priorities, MEDIUM, of) for of in TOTALS}
     return {jobs: share for jobs, share in shares.items() if share is not None}
 
 
@@ -170,7 +130,7 @@ def medium_jobs_lose(found: Found, table: str) -> Verdict:
     if len(shares) < len(TOTALS):
         return missing()
     word = one_holds(
-        all_hold([above(1.1).decides(shares[after]), above(0.2).decides(shares[after].minus(shares[before]))])
+        verdicts.all_hold([above(1.1).decides(shares[after]), above(0.2).decides(shares[after].minus(shares[before]))])
         for before, after in combinations(sorted(shares), 2)
     )
     worst = max(shares, key=lambda jobs: shares[jobs].mean)
@@ -200,7 +160,7 @@ def medium_jobs_lose_earlier(found: Found, table: str) -> Verdict:
             return missing()
         worst.append(could_be_most({both: shares[both[0]].minus(shares[both[1]]) for both in permutations(shares, 2)}))
     half, many = worst
-    word = HOLDS if max(many) < min(half) else FAILS if min(many) >= max(half) else OPEN
+    word = verdicts.HOLDS if max(many) < min(half) else verdicts.FAILS if min(many) >= max(half) else verdicts.OPEN
     ours = "; ".join(f"{of}: {_span(jobs)} jobs" for of, jobs in ((HALF, half), (MANY, many)))
     return decided(word, ours, "it does not occur earlier here", "where it occurs is open")
 
@@ -229,8 +189,8 @@ def is_more(
     """Return the check of whether the first distribution and priority of each line have more than the second."""
 
     def check(found: Found, table: str) -> Verdict:
-        verdict = positive(_more(found, table, rates, lines, measure), " s" if measure == TIME else " points")
-        return because(verdict, lambda: reason) if reason else verdict
+        verdict = verdicts.positive(_more(found, table, rates, lines, measure), " s" if measure == TIME else " points")
+        return verdicts.because(verdict, lambda: reason) if reason else verdict
 
     return check
 
@@ -250,7 +210,7 @@ def is_not_monotonic(found: Found, table: str) -> Verdict:
         return missing()
     words = [below(0).decides(value) for value in rises]
     word, least = one_holds(words), min(rises, key=lambda value: value.mean)
-    ours = f"{words.count(HOLDS)} of {len(words)} steps of {len(DISTRIBUTIONS) * len(PRIORITIES)} curves fall"
+    ours = f"{words.count(verdicts.HOLDS)} of {len(words)} steps of {len(DISTRIBUTIONS) * len(PRIORITIES)} curves fall"
     return decided(word, f"{ours}; the least rise is {least} s", "all rise here", "whether one falls is open")
 
 
@@ -265,8 +225,8 @@ def loses_little(found: Found, table: str) -> Verdict:
 
 def preempts_often(found: Found, table: str) -> Verdict:
     """Check claim: frequently, at one job a quantum."""
-    count = found.mean(at(4, table, FEW, RATES[0], PJS), PREEMPTED)
-    return because(all_of([("there", count)], Range(JOBS / 20), " preemptions"), lambda: SPARE)
+    count = found.mean(at(4, table, FEW, RATES[0], PJS), measuring.PREEMPTED)
+    return verdicts.because(all_of([("there", count)], Range(setup.JOBS / 20), " preemptions"), lambda: SPARE)
 
 
 def parallelism_falls(found: Found, table: str) -> Verdict:
@@ -297,11 +257,11 @@ def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
         for one, other in pairwise(PRIORITIES):
             high, low = ([arriving(table, priorities, rate, of, SHARE) for rate in RATES] for of in (one, other))
             named.append((f"{priorities} {one}", more(found, high, low)))
-    return because(positive(named, " points"), lambda: COMPETE)
+    return verdicts.because(verdicts.positive(named, " points"), lambda: COMPETE)
 
 
 AT_SITE: Mapping[str, Check] = {
-    "never-worse": saves(LOADS, NOT_NEGATIVE),
+    "never-worse": saves(LOADS, verdicts.NOT_NEGATIVE),
     "light": saves(LIGHT, above(10)),
     "heavy": saves_a_little_under_heavy_load,
     "high-gain": high_jobs_gain,
@@ -316,7 +276,7 @@ AT_SITE: Mapping[str, Check] = {
     "high-served": is_more(RATES, [(of, other, of, HIGH) for of in DISTRIBUTIONS for other in (MEDIUM, LOW)]),
     "rare-served": is_more(RATES[3:], [(many, HIGH, few, HIGH) for few, many in PAIRS]),
     "medium-served": is_more(RATES, [(of, LOW, of, MEDIUM) for of in DISTRIBUTIONS]),
-    "rises": lambda found, table: positive(_rises(found, table, [(RATES[0], RATES[-1])]), " s"),
+    "rises": lambda found, table: verdicts.positive(_rises(found, table, [(RATES[0], RATES[-1])]), " s"),
     "not-monotonic": is_not_monotonic,
     "few-lose": is_more(RATES[:1], [(FEW, "", other, "") for other in (HALF, MANY)], reason=SPARE),
     "little": loses_little,

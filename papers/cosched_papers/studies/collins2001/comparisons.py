@@ -6,22 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import product
 
+from cosched_papers.studies.collins2001 import setup
 from cosched_papers.studies.collins2001.measuring import PJS_CPU, SHARE, SJS_CPU, SUM, TIME, of_priority
-from cosched_papers.studies.collins2001.setup import (
-    DISTRIBUTIONS,
-    FEW,
-    LOADS,
-    MANY,
-    NONE,
-    OF_PJS,
-    PJS,
-    PJS_SIZES,
-    RATES,
-    SJS,
-    TOTALS,
-    at,
-    share_of,
-)
+from cosched_papers.studies.collins2001.setup import DISTRIBUTIONS, FEW, LOADS, NONE, PJS, RATES, SJS, at, share_of
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies import paper
 from cosched_sim.studies.design import Found
@@ -31,7 +18,7 @@ from cosched_sim.studies.paper import Finder, Statement, read_statements
 
 def overhead(found: Found, share: int) -> Estimate | None:
     """Return the mean time of PJS over that of SJS, over all numbers of jobs (figure 4)."""
-    places = [(OF_PJS, float(jobs), share_of(share)) for jobs in PJS_SIZES]
+    places = [(setup.OF_PJS, float(jobs), share_of(share)) for jobs in setup.PJS_SIZES]
     return ratio(found, [(of, PJS_CPU) for of in places], [(of, SJS_CPU) for of in places])
 
 
@@ -42,7 +29,7 @@ def saving(found: Found, table: str, jobs: int, algorithm: str = PJS) -> Estimat
 
 def sums(table: str, priorities: str, algorithm: str, priority: str = "") -> list[Of]:
     """Return where the sums of job times of study 3 are, for all numbers of jobs."""
-    return [(at(3, table, priorities, total, algorithm), of_priority(priority, SUM)) for total in TOTALS]
+    return [(at(3, table, priorities, total, algorithm), of_priority(priority, SUM)) for total in setup.TOTALS]
 
 
 def mean_sum(found: Found, table: str, priorities: str, algorithm: str) -> Estimate | None:
@@ -84,7 +71,7 @@ def statements() -> list[Statement[Found]]:
             "": max((on_arrival(found, table, FEW, rate, "high") for rate in RATES), key=_mean)
         },
         "times": lambda found, table: {
-            "": ratio(found, *(arriving(table, priorities, RATES[-1], "high") for priorities in (MANY, FEW)))
+            "": ratio(found, *(arriving(table, priorities, RATES[-1], "high") for priorities in (setup.MANY, FEW)))
         },
         "share": lambda found, table, priorities, rate, priority="": {
             "": found.mean(*arriving(table, priorities, int(rate), priority, SHARE))

@@ -6,18 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 
-from cosched_papers.studies.collins2001 import setup
+from cosched_papers.studies.collins2001 import measuring, setup
 from cosched_papers.studies.collins2001.comparisons import mean_sum, on_arrival, saving
-from cosched_papers.studies.collins2001.measuring import (
-    NEXT,
-    PER_CENT,
-    PJS_CPU,
-    PRIORITIES,
-    SHARE,
-    SJS_CPU,
-    SUM,
-    of_priority,
-)
+from cosched_papers.studies.collins2001.measuring import NEXT, PER_CENT, PJS_CPU, PRIORITIES, SHARE, SJS_CPU, SUM
 from cosched_papers.studies.collins2001.site import TABLES
 from cosched_sim.reports.figures.bars import Panel, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
@@ -83,7 +74,7 @@ def _six(found: Found) -> Iterator[Figure]:
     for table in TABLES:
         panels = []
         for priorities, priority in product(setup.DISTRIBUTIONS, PRIORITIES):
-            measure = of_priority(priority, SUM)
+            measure = measuring.of_priority(priority, SUM)
             sums = {
                 of: [found.mean(setup.at(3, table, priorities, total, of), measure) for total in setup.TOTALS]
                 for of in (setup.SJS, setup.PJS)

@@ -10,19 +10,9 @@ from typing import Any
 
 from polars import DataFrame
 
+from cosched_papers.studies.fluid import setup
 from cosched_papers.studies.fluid.measuring import PAIRED_TOTAL, RESIZES, TOTAL, measures
-from cosched_papers.studies.fluid.setup import (
-    BATCH,
-    COMBINATIONS,
-    EUREKA,
-    FEW_SHARES,
-    FLUID,
-    INTREPID,
-    MAIN,
-    MEDIUM_SHARE,
-    Kind,
-    settings,
-)
+from cosched_papers.studies.fluid.setup import BATCH, COMBINATIONS, EUREKA, FEW_SHARES, INTREPID, MAIN, MEDIUM_SHARE
 from cosched_papers.studies.meet.measuring import HELD, PAIR_WAIT, PAIRS, SYNC, TOGETHER, WAIT
 from cosched_papers.studies.meet.schemes import MEET
 from cosched_sim.reports.page import Section, Table
@@ -43,10 +33,10 @@ VERDICTS = (BETTER, OPEN, WORSE)
 def experiments(said: Said, _: Path | None = None) -> list[Experiment]:
     """Return a scheduler of Eureka at a time, at a share of pairs; some at few and many pairs, too."""
 
-    def at(kind: Kind, share: float, schemes: str, number: int) -> dict[str, Any]:
-        return settings(kind, share, schemes, number, said["seed"], said["days"])
+    def at(kind: setup.Kind, share: float, schemes: str, number: int) -> dict[str, Any]:
+        return setup.settings(kind, share, schemes, number, said["seed"], said["days"])
 
-    kinds = (BATCH, MAIN) if said["quick"] else (BATCH, *FLUID)
+    kinds = (BATCH, MAIN) if said["quick"] else (BATCH, *setup.FLUID)
     points = [(kind, MEDIUM_SHARE) for kind in kinds]
     points += [] if said["quick"] else [(kind, share) for share in FEW_SHARES for kind in (BATCH, MAIN)]
     again = said["replications"]

@@ -9,31 +9,10 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.words.quantities import count as counted
-from cosched_papers.studies.meet import ideas
+from cosched_papers.studies.meet import ideas, measuring
 from cosched_papers.studies.meet.asked import figures
 from cosched_papers.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, REQUESTS, experiments, log_folder
-from cosched_papers.studies.meet.measuring import (
-    CALLS,
-    GAIN,
-    HELD,
-    IDLE,
-    LONGEST,
-    LOSERS,
-    LOSS,
-    MOST_LOST,
-    P95,
-    P99,
-    PAIR_LONGEST,
-    PAIR_P95,
-    PAIR_WAIT,
-    PAIRED_LONGEST,
-    PROPOSALS,
-    SLOWDOWN,
-    SYNC,
-    WAIT,
-    WINNERS,
-    measured,
-)
+from cosched_papers.studies.meet.measuring import HELD, IDLE, LONGEST, P99, PAIR_P95, PAIR_WAIT, SLOWDOWN, SYNC, WAIT
 from cosched_papers.studies.meet.schemes import BUDGET_ALONE, FEW, MEET, SLOTS_ALONE, everybody_meets, of_the_paper
 from cosched_papers.studies.meet.verdict import values, verdict
 from cosched_papers.studies.tang2011.logs import cut_months, read_log, windows_overlap
@@ -50,12 +29,12 @@ from cosched_sim.studies.verdicts import GOOD
 
 MOST_COUNTED = 5  # replications in which calls are counted, which takes as long again
 
-OF_PAIRS = (PAIR_WAIT, PAIR_P95, PAIR_LONGEST)
+OF_PAIRS = (PAIR_WAIT, PAIR_P95, measuring.PAIR_LONGEST)
 COMPARED = (WAIT, SLOWDOWN, P99, LONGEST, SYNC, HELD, IDLE)  # of each less is better
 SHOWN = (WAIT, SYNC, HELD)
-FAIRNESS = (P95, P99, LONGEST, PAIRED_LONGEST)
-BESIDE_BASE = (LOSERS, LOSS, MOST_LOST, WINNERS, GAIN)
-CALLED = (CALLS, PROPOSALS)
+FAIRNESS = (measuring.P95, P99, LONGEST, measuring.PAIRED_LONGEST)
+BESIDE_BASE = (measuring.LOSERS, measuring.LOSS, measuring.MOST_LOST, measuring.WINNERS, measuring.GAIN)
+CALLED = (measuring.CALLS, measuring.PROPOSALS)
 ALL_OF_MACHINES = (WAIT, SLOWDOWN, *FAIRNESS, SYNC, HELD, IDLE, *BESIDE_BASE)
 
 WORDS = words_of(__file__)
@@ -204,7 +183,7 @@ def _all(experiment: Experiment) -> Sequence[str]:
 
 
 WORK = Design(
-    words=WORDS, experiments=experiments, measure=measured, measures=(), compared=compared, values=values,
+    words=WORDS, experiments=experiments, measure=measuring.measured, measures=(), compared=compared, values=values,
     verdict=verdict, sections=sections, tables=tables,
     told=lambda found: ["", *(f"{of.what}: {of.measured} ({of.asked}): {of.reached}." for of in figures(found))],
     replicated=replications, more=more, by_experiment=True, describe=describe,

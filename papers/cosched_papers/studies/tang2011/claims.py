@@ -8,55 +8,17 @@ from functools import partial
 from itertools import pairwise, permutations
 from statistics import fmean
 
+from cosched_papers.studies.tang2011 import comparisons, setup
 from cosched_papers.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched_papers.studies.tang2011.comparisons import (
-    HOLD_AND_YIELD,
-    as_shares,
-    averaged,
-    extras,
-    hold_minus_yield,
-    rises,
-    steps,
-    worse_under_hold,
-    yield_minus_hold,
-)
+from cosched_papers.studies.tang2011.comparisons import HOLD_AND_YIELD, averaged, extras, rises, steps, yield_minus_hold
 from cosched_papers.studies.tang2011.deadlocks import CHECKS as OF_STARTS
 from cosched_papers.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
-from cosched_papers.studies.tang2011.setup import (
-    BASE,
-    E_HOLDS,
-    E_YIELDS,
-    HIGH,
-    I_HOLDS,
-    I_YIELDS,
-    LOADS,
-    MACHINES,
-    MEDIUM,
-    SCHEMES,
-    SHARES,
-)
+from cosched_papers.studies.tang2011.setup import BASE, E_HOLDS, HIGH, I_HOLDS, LOADS, MACHINES, MEDIUM, SCHEMES, SHARES
 from cosched_sim.results.estimate import estimate, jackknifed
+from cosched_sim.studies import verdicts
 from cosched_sim.studies.measured import Values, average, could_be_most, differences, more, pairs, rise
 from cosched_sim.studies.paper import Claim, read_claims
-from cosched_sim.studies.verdicts import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    POSITIVE,
-    Named,
-    Range,
-    Verdict,
-    above,
-    all_hold,
-    all_of,
-    because,
-    below,
-    missing,
-    opposite,
-    parts,
-    positive,
-    tally,
-)
+from cosched_sim.studies.verdicts import Named, Range, Verdict, all_of, because, below, missing, parts, positive, tally
 
 LOW = LOADS[0]
 SMALL_MIN = 10  # extra wait that the paper calls reasonably low
@@ -113,20 +75,20 @@ def _same_load(results: Results, machine: str) -> Verdict:
     ours = ", ".join(f"{measure} at {' or '.join(f'{load:g}' for load in of)}" for measure, of in found.items())
     waits, slowdowns = map(set, found.values())
     if waits == slowdowns and len(waits) == 1:
-        return Verdict(HOLDS, ours)
+        return Verdict(verdicts.HOLDS, ours)
     if waits & slowdowns:
-        return Verdict(OPEN, ours, "at which load one of them is greatest is open")
-    return Verdict(FAILS, ours, "the greatest differences are at different loads")
+        return Verdict(verdicts.OPEN, ours, "at which load one of them is greatest is open")
+    return Verdict(verdicts.FAILS, ours, "the greatest differences are at different loads")
 
 
 def _slowdown_rises_at_high_load(results: Results) -> Verdict:
     def at(load: float) -> Named:
         extra = average(results, averaged(BY_LOAD, (load,), "intrepid", f"{SLOWDOWN}{EXTRA}"))
-        name, share = as_shares(results, BY_LOAD, load, "intrepid", SLOWDOWN, (f"at {load:g}", extra))
+        name, share = comparisons.as_shares(results, BY_LOAD, load, "intrepid", SLOWDOWN, (f"at {load:g}", extra))
         return name, share and share.times(100)
 
     lower = all_of(map(at, LOADS[:2]), Range(high=PAPER_RISE), " %")
-    return parts(("at 0.25 and 0.5", lower), ("at 0.75", all_of([at(HIGH)], above(PAPER_RISE), " %")))
+    return parts(("at 0.25 and 0.5", lower), ("at 0.75", all_of([at(HIGH)], verdicts.above(PAPER_RISE), " %")))
 
 
 def _eureka_slows_little(results: Results) -> Verdict:
@@ -140,12 +102,12 @@ def _at_most(named: Sequence[Named], fits: Range) -> Verdict:
 
 
 def _no_trend_at_low_load(results: Results) -> Verdict:
-    words = worse_under_hold(results, BY_LOAD, (LOW,))
+    words = comparisons.worse_under_hold(results, BY_LOAD, (LOW,))
     if not words:
         return missing()
     trend = tally(words, "comparisons have more wait or slowdown under hold")
-    word = opposite(trend.word)
-    return Verdict(word, trend.ours, "" if word == HOLDS else trend.reason or "hold is worse there, too")
+    word = verdicts.opposite(trend.word)
+    return Verdict(word, trend.ours, "" if word == verdicts.HOLDS else trend.reason or "hold is worse there, too")
 
 
 def _eureka_hold_syncs(results: Results) -> Verdict:
@@ -165,10 +127,10 @@ def _eureka_loses_least_at_high_load(results: Results) -> Verdict:
         if least is None or len(there) < len(named):
             return missing()
         means = ", ".join(str(results.mean((BY_LOAD, load, schemes), f"eureka {LOSS}")) for load in LOADS)
-        rises, falls = (all_hold(map(fits.decides, there)) for fits in (POSITIVE, below(0)))
+        rises, falls = (verdicts.all_hold(map(fits.decides, there)) for fits in (verdicts.POSITIVE, below(0)))
         words = {
-            "no rise from load to load": opposite(rises),
-            "no fall from load to load": opposite(falls),
+            "no rise from load to load": verdicts.opposite(rises),
+            "no fall from load to load": verdicts.opposite(falls),
             "less at 0.75 than at 0.25": below(0).decides(least),
             "less at 0.75 than at 0.5": below(0).decides(there[-1]),
         }
@@ -223,8 +185,8 @@ def _rises_to_a_third(results: Results, machine: str, schemes: Sequence[str]) ->
 
 
 def _eureka_at_a_third(results: Results) -> Verdict:
-    held, yielded = (_rises_to_a_third(results, "eureka", schemes) for schemes in (E_HOLDS, E_YIELDS))
-    return parts(("hold", all_of(held, above(MARKED), " %")), ("yield", all_of(yielded, COMPARABLE, " %")))
+    held, yielded = (_rises_to_a_third(results, "eureka", schemes) for schemes in (E_HOLDS, setup.E_YIELDS))
+    return parts(("hold", all_of(held, verdicts.above(MARKED), " %")), ("yield", all_of(yielded, COMPARABLE, " %")))
 
 
 def _intrepid_hold_at_a_third(results: Results) -> Verdict:
@@ -234,7 +196,7 @@ def _intrepid_hold_at_a_third(results: Results) -> Verdict:
         (f"{hold} against {other}", rise(results, ((BY_SHARE, THIRD, hold), of), ((BY_SHARE, THIRD, other), of)))
         for hold, other in HOLD_AND_YIELD["intrepid"]
     ]
-    return all_of(named, above(MARKED), " %")
+    return all_of(named, verdicts.above(MARKED), " %")
 
 
 def _hold_hold_is_worst(results: Results) -> Verdict:
@@ -295,8 +257,8 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "slowdown-rises-at-high-load": _slowdown_rises_at_high_load,
     "eureka-slows-little": _eureka_slows_little,
     "impact-is-low": lambda r: _at_most(extras(r, BY_LOAD, (LOW, MEDIUM), "intrepid", WAIT), below(SMALL_MIN)),
-    "intrepid-yields": lambda r: positive(hold_minus_yield(r, BY_LOAD, (HIGH,), "intrepid", WAIT), " min"),
-    "hold-is-worse": lambda r: tally(worse_under_hold(r, BY_LOAD, (MEDIUM, HIGH)), "comparisons"),
+    "intrepid-yields": lambda r: positive(comparisons.hold_minus_yield(r, BY_LOAD, (HIGH,), "intrepid", WAIT), " min"),
+    "hold-is-worse": lambda r: tally(comparisons.worse_under_hold(r, BY_LOAD, (MEDIUM, HIGH)), "comparisons"),
     "no-trend-at-low-load": _no_trend_at_low_load,
     "sync-by-load": lambda r: positive(steps(r, BY_LOAD, LOADS, "intrepid", SYNC, I_HOLDS), " min"),
     "intrepid-yield-syncs": lambda r: positive(yield_minus_hold(r, BY_LOAD, LOADS, "intrepid", SYNC), " min"),
@@ -306,7 +268,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "trade-off": _trade_off,
     "intrepid-waits-by-share": lambda r: _grows(r, "intrepid", WAIT),
     "intrepid-hold-at-a-third": _intrepid_hold_at_a_third,
-    "intrepid-yield-at-a-third": lambda r: all_of(_rises_to_a_third(r, "intrepid", I_YIELDS), COMPARABLE, " %"),
+    "intrepid-yield-at-a-third": lambda r: all_of(_rises_to_a_third(r, "intrepid", setup.I_YIELDS), COMPARABLE, " %"),
     "eureka-waits-by-share": lambda r: _grows(r, "eureka", WAIT),
     "eureka-below-a-fifth": lambda r: _at_most(extras(r, BY_SHARE, SHARES[:3], "eureka", WAIT), Range(high=SMALL_MIN)),
     "eureka-at-a-third": _eureka_at_a_third,
@@ -314,7 +276,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "eureka-slows-by-share": lambda r: _grows(r, "eureka", SLOWDOWN),
     "hold-hold-is-worst": _hold_hold_is_worst,
     "marked-at-a-third": _marked_at_a_third,
-    "hold-from-a-tenth": lambda r: tally(worse_under_hold(r, BY_SHARE, SHARES[2:]), "comparisons"),
+    "hold-from-a-tenth": lambda r: tally(comparisons.worse_under_hold(r, BY_SHARE, SHARES[2:]), "comparisons"),
     "load-before-share": _more_sensitive_to_load,
     "intrepid-hold-syncs-by-share": lambda r: positive(yield_minus_hold(r, BY_SHARE, SHARES, "intrepid", SYNC), " min"),
     "eureka-sync-by-share": lambda r: positive(steps(r, BY_SHARE, (SHARES[0], THIRD), "eureka", SYNC, E_HOLDS), " min"),

@@ -4,51 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
-from cosched_papers.studies.weissman2004 import setup
-from cosched_papers.studies.weissman2004.comparisons import (
-    KINDS,
-    MOST_FAVOURED,
-    SHARES_3,
-    SHOWN,
-    events_by_reading,
-    ideal,
-    less_than_baselines,
-    names,
-    over_all,
-    reading_of_limits,
-    reading_of_moldable,
-    reading_of_totals,
-    running_first,
-)
+from cosched_papers.studies.weissman2004 import comparisons, setup
+from cosched_papers.studies.weissman2004.comparisons import KINDS, SHARES_3, SHOWN, ideal, over_all, running_first
 from cosched_papers.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
 from cosched_papers.studies.weissman2004.readings import READ
 from cosched_papers.studies.weissman2004.results import Results, grid, linear, of_user
 from cosched_papers.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 from cosched_sim.results.estimate import Estimate, estimate
+from cosched_sim.studies import verdicts
 from cosched_sim.studies.measured import Of, average, differences, less, more, pairs, ratio
 from cosched_sim.studies.paper import Claim, read_claims
-from cosched_sim.studies.verdicts import (
-    FAILS,
-    HOLDS,
-    NOT_NEGATIVE,
-    OPEN,
-    POSITIVE,
-    Named,
-    Range,
-    Verdict,
-    all_hold,
-    all_of,
-    because,
-    decided,
-    missing,
-    one_holds,
-    opposite,
-    parts,
-    positive,
-    tally,
-)
+from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Named, Range, Verdict, all_of, because, parts, positive
 
 FIGURE_9 = column(setup.EVEN_FQ, setup.NO_LIMIT)
 TENTH = 0.1
@@ -71,20 +39,23 @@ def _ideal_only_waits(results: Results) -> Verdict:
 
 
 def _not_for_all(results: Results) -> Verdict:
-    large, small = (less_than_baselines(results, FIGURE_9, TOTAL, (LINEAR,), (share,)) for share in (0.5, 0.1))
+    large, small = (
+        comparisons.less_than_baselines(results, FIGURE_9, TOTAL, (LINEAR,), (share,)) for share in (0.5, 0.1)
+    )
     verdict = parts(("", positive(large, " min")), ("", _above_one(small)))
-    return because(verdict, lambda: reading_of_moldable(results))
+    return because(verdict, lambda: comparisons.reading_of_moldable(results))
 
 
 def _above_one(less: Sequence[Named]) -> Verdict:
     """Decide whether a policy is not below all baselines."""
     there = [value for _, value in less if value is not None]
     if not there:
-        return missing()
+        return verdicts.missing()
     least = min(there, key=lambda value: value.mean)
     fails = f"at 10 % it is still below every baseline, by {least} min or more"
     still = f"whether it is above a baseline at 10 % is open: it is below by {least} min or more"
-    return decided(opposite(all_hold(map(POSITIVE.decides, there))), "", fails, still)
+    word = verdicts.opposite(verdicts.all_hold(map(verdicts.POSITIVE.decides, there)))
+    return verdicts.decided(word, "", fails, still)
 
 
 def _alike(results: Results) -> Verdict:
@@ -95,11 +66,13 @@ def _alike(results: Results) -> Verdict:
             {name: grid(model, share, column(name, level), TOTAL) for name in setup.POLICIES} for model in setup.MODELS
         )
         if pairs(results, *list(linear_jobs.values())[:2]) and pairs(results, *list(parabolic_jobs.values())[:2]):
-            words[f"M = {level} at {percent(share)}"] = one_holds(
-                all_hold([*_is_least(results, linear_jobs, name), *_is_least(results, parabolic_jobs, name, 1.01)])
-                for name in setup.POLICIES
+            words[f"M = {level} at {percent(share)}"] = verdicts.one_holds(
+                verdicts.all_hold(
+                    chain(_is_least(results, linear_jobs, of), _is_least(results, parabolic_jobs, of, 1.01))
+                )
+                for of in setup.POLICIES
             )
-    return tally(words, "places")
+    return verdicts.tally(words, "places")
 
 
 def _is_least(results: Results, totals: Mapping[str, Of], name: str, up_to: float = 1.0) -> Iterator[str]:
@@ -107,7 +80,7 @@ def _is_least(results: Results, totals: Mapping[str, Of], name: str, up_to: floa
     for other, total in totals.items():
         if other != name:
             more_than = [up_to * theirs - ours for theirs, ours in pairs(results, total, totals[name])]
-            yield NOT_NEGATIVE.decides(estimate(more_than)) if more_than else OPEN
+            yield verdicts.NOT_NEGATIVE.decides(estimate(more_than)) if more_than else OPEN
 
 
 def _wider(results: Results) -> Verdict:
@@ -117,15 +90,15 @@ def _wider(results: Results) -> Verdict:
         counts = {}
         for share in (0.5, 0.1):
             named = [value for name, value in running_first(results, WAIT, (share,), limits) if name.startswith(kind)]
-            words = [POSITIVE.decides(value) for value in named if value is not None]
+            words = [verdicts.POSITIVE.decides(value) for value in named if value is not None]
             if len(words) < len(limits):
-                return missing()
+                return verdicts.missing()
             counts[share] = words.count(HOLDS), len(words) - words.count(FAILS)
         (least, most), (at_least, at_most) = counts[0.5], counts[0.1]
         word = HOLDS if at_least > most else FAILS if at_most <= least else OPEN
         told = [f"{low}{f' to {high}' * (low < high)} at {percent(share)}" for share, (low, high) in counts.items()]
         ours = f"of {len(limits)} M {' and '.join(told)}"
-        found.append((kind, decided(word, ours, "at as many M, or fewer", "their intervals leave it open")))
+        found.append((kind, verdicts.decided(word, ours, "at as many M, or fewer", "their intervals leave it open")))
     return parts(*found)
 
 
@@ -173,13 +146,13 @@ def _turns(results: Results) -> Verdict:
         ends = [totals[setup.LEVELS[0]], totals[setup.NO_LIMIT]]
         if len(means) == len(totals):
             least.add(min(means, key=lambda level: means[level]))
-            words[f"{policy} at {percent(share)}"] = one_holds(
+            words[f"{policy} at {percent(share)}"] = verdicts.one_holds(
                 positive(differences(results, [("", end, totals[level]) for end in ends])).word
                 for level in setup.LEVELS[1:-1]
             )
-    verdict = tally(words, "places")
+    verdict = verdicts.tally(words, "places")
     told = f"; the least total is at M = {', '.join(sorted(least, key=setup.LEVELS.index))}" * bool(words)
-    return because(replace(verdict, ours=f"{verdict.ours}{told}"), lambda: reading_of_limits(results))
+    return because(replace(verdict, ours=f"{verdict.ours}{told}"), lambda: comparisons.reading_of_limits(results))
 
 
 def _rises(results: Results) -> Verdict:
@@ -207,7 +180,7 @@ def _best(results: Results, policy: str, levels: Sequence[str], shares: Sequence
         (f"{other}, M = {m} at {percent(s)}", linear(s, other, m, TOTAL), linear(s, policy, m, TOTAL))
         for m in levels for s in shares for other in setup.POLICIES if other != policy
     ))  # fmt: skip
-    return all_of(others, NOT_NEGATIVE, " min")
+    return all_of(others, verdicts.NOT_NEGATIVE, " min")
 
 
 def _twice(results: Results) -> Verdict:
@@ -223,7 +196,7 @@ def _twice(results: Results) -> Verdict:
 def _events(results: Results) -> str:
     told = []
     for kind in READ:
-        queued, running = events_by_reading(results, kind)
+        queued, running = comparisons.events_by_reading(results, kind)
         if queued is not None and running is not None:
             told.append(f"{kind} {running} under FR, {queued} under FQ")
     return f"Even-H at M = 12: {'; '.join(told)}" if told else "as there were none"
@@ -235,7 +208,7 @@ def _essentially_the_same(results: Results) -> Verdict:
 
     longer = differences(results, (
         (f"{kind}, {place}", total(model, share, running), total(model, share, queued))
-        for kind, (queued, running) in KINDS.items() for place, model, share in names(setup.MODELS)
+        for kind, (queued, running) in KINDS.items() for place, model, share in comparisons.names(setup.MODELS)
     ))  # fmt: skip
     return all_of(longer, Range(0, 0), " min")
 
@@ -293,7 +266,7 @@ def _sensitive(results: Results) -> Verdict:
 
 def _runs_longer(results: Results) -> Verdict:
     on_ideal = ideal(setup.IDEAL_ONLY, EXEC)
-    longer = [(name, grid(m, s, FIGURE_9, EXEC), on_ideal) for name, m, s in names(setup.MODELS)]
+    longer = [(name, grid(m, s, FIGURE_9, EXEC), on_ideal) for name, m, s in comparisons.names(setup.MODELS)]
     return positive(differences(results, longer), " min")
 
 
@@ -305,7 +278,7 @@ def _magnitude(results: Results) -> Verdict:
 
 CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "ideal-only-waits": _ideal_only_waits,
-    "even-waits-less": lambda r: positive(less_than_baselines(r, FIGURE_9, WAIT, setup.MODELS), " min"),
+    "even-waits-less": lambda r: positive(comparisons.less_than_baselines(r, FIGURE_9, WAIT, setup.MODELS), " min"),
     "even-runs-longer": _runs_longer,
     "not-for-all": _not_for_all,
     "alike": _alike,
@@ -318,7 +291,8 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "queued-first": lambda r: positive(running_first(r, WAIT, setup.SHARES, setup.LEVELS[:-1]), " min"),
     "low-impact": _low_impact,
     "running-first-is-better": lambda r: because(
-        positive(running_first(r, TOTAL, setup.SHARES, (MOST_FAVOURED,), sign=-1), " min"), lambda: reading_of_totals(r)
+        positive(running_first(r, TOTAL, setup.SHARES, (comparisons.MOST_FAVOURED,), sign=-1), " min"),
+        lambda: comparisons.reading_of_totals(r),
     ),
     "queued-first-at-low": lambda r: positive(running_first(r, TOTAL, setup.SHARES, ("3",)), " min"),
     "running-totals-fall": lambda r: positive(_falls(r, TOTAL, setup.FR), " min"),
@@ -330,7 +304,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "low-fq-is-best": lambda r: _best(r, setup.LOW_FQ, ("3",), setup.SHARES),
     "low-fq-at-6": lambda r: _best(r, setup.LOW_FQ, ("6",), setup.SHARES[:-1]),
     "outperforms": lambda r: positive(
-        [of for each in (WAIT, TOTAL) for of in less_than_baselines(r, BEST, each, setup.MODELS)], " min"
+        [of for each in (WAIT, TOTAL) for of in comparisons.less_than_baselines(r, BEST, each, setup.MODELS)], " min"
     ),
     "magnitude": _magnitude,
     "twice": _twice,
