@@ -43,9 +43,7 @@ def _draw_comparison(folder: Path) -> None:
 
 
 def _config(**options: Any) -> ReplayConfig:
-    domains = tuple(
-        Domain(name=name, trace=f"generated:{name}/days={DAYS}", scheme=scheme) for name, scheme in SCHEMES.items()
-    )
+    domains = tuple(Domain(name=name, trace=f"generated:{name}/days={DAYS}", scheme=of) for name, of in SCHEMES.items())
     return ReplayConfig(domains=domains, pair_window=120, seed=SEED, **options)
 
 

@@ -34,8 +34,7 @@ class HookSocket:
         """
         self._path = path
         self._hooks = {of_user(uid) for uid in hooks}
-        self._mode = mode
-        self._protocol = protocol
+        self._mode, self._protocol = mode, protocol
         self._connections = Connections(Room(MOST, MOST_OF_A_USER, MOST))
         self._serving: set[asyncio.Task[None]] = set()
         self._log = SparingLog(_LOG)

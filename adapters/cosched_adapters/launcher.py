@@ -31,8 +31,7 @@ class SpecError(ManagerError):
     """A job specification's `field` cannot be used. The text never repeats the value, which may be long or secret."""
 
     def __init__(self, field: str, problem: str) -> None:
-        self.field = field
-        self.problem = problem
+        self.field, self.problem = field, problem
         super().__init__(f"{field}: {problem}")
 
 

@@ -31,8 +31,7 @@ class SettingError(ManagerError):
     """The value of `key` in the section [manager] cannot be used."""
 
     def __init__(self, key: str, problem: str) -> None:
-        self.key = key
-        self.problem = problem
+        self.key, self.problem = key, problem
         super().__init__(f"{key}: {problem}")
 
 

@@ -56,8 +56,7 @@ class Profile:
     """The nodes from the instant `now` on. `room`: what is there of each amount, by node, and of LICENCES."""
 
     def __init__(self, now: int, nodes: Iterable[str], room: Mapping[str, Amounts] = MappingProxyType({})) -> None:
-        self.now = now
-        self._room = room
+        self.now, self._room = now, room
         self._taken: dict[str, list[_Taken]] = {node: [] for node in (*nodes, LICENCES)}  # sorted; may overlap
         self._free = set(self._taken) - {LICENCES}  # now, at least in part
 

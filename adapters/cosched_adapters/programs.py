@@ -29,9 +29,7 @@ class Programs:
     """
 
     def __init__(self, whose: str, bin: Path | None, timeout: float, environment: Mapping[str, str]) -> None:
-        self._whose = whose
-        self._bin = bin
-        self._timeout = timeout
+        self._whose, self._bin, self._timeout = whose, bin, timeout
         self._environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
 
     async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:

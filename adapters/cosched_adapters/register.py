@@ -24,8 +24,7 @@ class Register(Generic[Job]):
 
     def __init__(self, report: Callable[[BatchReport], None], clock: Callable[[], float]) -> None:
         self.jobs: dict[str, Job] = {}
-        self._report = report
-        self._clock = clock
+        self._report, self._clock = report, clock
         self._others: dict[str, int] = {}  # jobs that name no mate, and when they were submitted
         self._refused: dict[str, float] = {}  # jobs that cannot have their mates, and when that was found
         self._numbers = itertools.count(1)  # of offers

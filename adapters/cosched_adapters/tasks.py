@@ -16,8 +16,7 @@ class OwnTasks:
     """`log` gets errors of the program, and at the level `failures` what the batch system has refused."""
 
     def __init__(self, log: logging.Logger, failures: int) -> None:
-        self._log = log
-        self._failures = failures
+        self._log, self._failures = log, failures
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:

@@ -26,8 +26,7 @@ class Watch:
     """Calls `look` every `interval` seconds and on hints. ManagerError: the batch system does not answer."""
 
     def __init__(self, look: Callable[[], Coroutine[Any, Any, None]], interval: float) -> None:
-        self._look = look
-        self._interval = interval
+        self._look, self._interval = look, interval
         self._rest = 0.0  # least seconds from the last look to one that nobody waits for
         self._wanted = asyncio.Event()
         self._awaited = asyncio.Event()

@@ -22,7 +22,7 @@ from deploy.slurm.lab import CoupledLab as SlurmLab
 from deploy.slurm.lab.coupled import GATE_LEAD
 
 NAMES = ("mira", "eureka", "polaris")
-UNHURRIED: dict[str, object] = {
+UNHURRIED = {
     "peer_timeout": 30,
     "peer_patience": 60,
     "peer_grace": 60,

@@ -56,9 +56,7 @@ class Gates:
     def __init__(
         self, asked: Callable[[Gate], object], gone: Callable[[Gate], None], ended: Callable[[str], None]
     ) -> None:
-        self._asked = asked
-        self._gone = gone
-        self._ended = ended
+        self._asked, self._gone, self._ended = asked, gone, ended
 
     async def answer(self, verb: str, fields: Fields, leaving: asyncio.StreamReader) -> bytes:
         """Return the answer to a line; empty: an epilog has told something, or the prolog has gone. LineError."""

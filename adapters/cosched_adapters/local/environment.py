@@ -28,13 +28,8 @@ def account(user: str | None) -> Account:
         if user is None:  # a user without an entry, as in some containers
             return Account(None, (), {"PATH": DEFAULT_PATH})
         raise SpecError("user", "is not known on this host") from None
-    variables = {
-        "PATH": DEFAULT_PATH,
-        "HOME": entry.pw_dir,
-        "USER": entry.pw_name,
-        "LOGNAME": entry.pw_name,
-        "SHELL": entry.pw_shell or "/bin/sh",
-    }
+    variables = {"PATH": DEFAULT_PATH, "HOME": entry.pw_dir, "SHELL": entry.pw_shell or "/bin/sh"}
+    variables |= {"USER": entry.pw_name, "LOGNAME": entry.pw_name}
     if entry.pw_uid == os.geteuid():
         return Account(None, (), variables)
     if os.geteuid() != 0:
@@ -45,18 +40,14 @@ def account(user: str | None) -> Account:
 
 def environment(spec: JobSpec, domain: str, account: Account, names: list[str], token: str) -> dict[str, str]:
     """Return the job's environment: its user's defaults, then the variables of the submission, then COSCHED_*."""
+    mates = {"COSCHED_MATE": spec.mate, "COSCHED_PAIR": spec.pair, "COSCHED_GROUP": spec.group}
     ours = {
         "COSCHED_JOB_ID": spec.job_id,
         "COSCHED_NODES": str(spec.nodes),
         "COSCHED_NODELIST": ",".join(names),
         "COSCHED_DOMAIN": domain,
         TOKEN: token,
+        **{name: value for name, value in mates.items() if value is not None},
     }
-    if spec.mate is not None:
-        ours["COSCHED_MATE"] = spec.mate
-    if spec.pair is not None:
-        ours["COSCHED_PAIR"] = spec.pair
-    if spec.group is not None:
-        ours["COSCHED_GROUP"] = spec.group
     theirs = {name: value for name, value in spec.environment.items() if not name.startswith("COSCHED_")}
     return account.variables | theirs | dict(spec.finding) | ours

@@ -27,9 +27,7 @@ class LocalJob:
     """One launch: its slots, the last report, and its supervisor while we watch it."""
 
     def __init__(self, job_id: str, slots: list[int], *, found: bool = False) -> None:
-        self.job_id = job_id
-        self.slots = slots
-        self.found = found
+        self.job_id, self.slots, self.found = job_id, slots, found
         self.last: Report | None = None
         self.process: SupervisorProcess | None = None
         self.task: asyncio.Task[None] | None = None

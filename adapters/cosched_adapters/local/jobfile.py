@@ -32,22 +32,10 @@ class JobFile:
         group: str | None = None,  # the control group to run in
         nice: int = 0,  # by so much nicer than the service
     ) -> None:
-        self.job_id = job_id
-        self.token = token
-        self.boot = boot
-        self.arguments = arguments
-        self.script = script
-        self.environment = environment
-        self.directory = directory
-        self.output = output
-        self.error = error
-        self.walltime = walltime
-        self.grace = grace
-        self.uid = uid
-        self.groups = groups
-        self.slots = slots
-        self.group = group
-        self.nice = nice
+        self.job_id, self.token, self.boot, self.arguments = job_id, token, boot, arguments
+        self.script, self.environment, self.directory, self.output = script, environment, directory, output
+        self.error, self.walltime, self.grace, self.uid = error, walltime, grace, uid
+        self.groups, self.slots, self.group, self.nice = groups, slots, group, nice
 
     def write(self, folder: str) -> None:
         """Write it into the job's folder, without flushing it to disk; OSError."""

@@ -38,8 +38,7 @@ class LocalManager(ElasticLauncher):
     preempts = names_nodes = True
 
     def __init__(self, domain: str, folder: Path, settings: LocalSettings) -> None:
-        self.domain = domain
-        self.settings = settings
+        self.domain, self.settings = domain, settings
         self._spool = Spool(settings.spool, folder)
         self._forks = ForkServer(settings.spool)
         self._limits = CpuLimits(settings.cpu_percent, domain, settings.spool)

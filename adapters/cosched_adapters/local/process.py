@@ -29,8 +29,7 @@ class SupervisorProcess:
         """`fd` is a pipe from a process that `speaks`, else a descriptor of the process (pidfd)."""
         self.news = asyncio.Event()  # its record has changed, or it has exited
         self.exited = False
-        self._fd = fd
-        self._speaks = speaks
+        self._fd, self._speaks = fd, speaks
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._on_news)
 

@@ -20,8 +20,7 @@ class Identity:
     __slots__ = ("pid", "start")
 
     def __init__(self, pid: int, start: int) -> None:
-        self.pid = pid
-        self.start = start
+        self.pid, self.start = pid, start
 
     def alive(self) -> bool:
         """Return whether it exists and has not ended."""

@@ -29,8 +29,7 @@ class Supervisor:
     """Runs one job in its folder of the spool."""
 
     def __init__(self, folder: str, job: JobFile) -> None:
-        self.folder = folder
-        self.job = job
+        self.folder, self.job = folder, job
         self.mark = child.mark(job)
         self.pid = 0
         self.record = Record(boot(), myself(), None)

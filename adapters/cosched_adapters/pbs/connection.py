@@ -28,8 +28,7 @@ class Connection:
     """`programs` starts the helper; a command has `timeout` seconds, counted from its turn."""
 
     def __init__(self, programs: Programs, timeout: float) -> None:
-        self._programs = programs
-        self._timeout = timeout
+        self._programs, self._timeout = programs, timeout
         self._helper: Process | None = None
         self._turn = asyncio.Lock()
         self._number = 0

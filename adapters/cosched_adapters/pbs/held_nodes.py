@@ -34,10 +34,7 @@ class HeldNodes:
     def __init__(
         self, pbs: Pbs, tasks: OwnTasks, clock: Callable[[], float], guard: float, lost: Callable[[BatchJob], None]
     ) -> None:
-        self._pbs = pbs
-        self._tasks = tasks
-        self._clock = clock
-        self._guard = guard
+        self._pbs, self._tasks, self._clock, self._guard = pbs, tasks, clock, guard
         self._lost = lost
         self._down: dict[str, float] = {}  # nodes that are down, and since when
         self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more

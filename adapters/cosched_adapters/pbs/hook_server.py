@@ -61,12 +61,8 @@ class HookServer:
         finding: Callable[[str], Fields],
     ) -> None:
         self._kept = path.with_name(path.name + KEPT)
-        self._keeping = keeping
-        self._finding = finding
-        self._on_run = on_run
-        self._on_change = on_change
-        self._on_queued = on_queued
-        self._on_ended = on_ended
+        self._keeping, self._finding, self._on_run, self._on_change = keeping, finding, on_run, on_change
+        self._on_queued, self._on_ended = on_queued, on_ended
         self._hooks = RootHooks(path, self._answer)
 
     async def open(self) -> None:

@@ -27,8 +27,7 @@ class PbsQueue(WatchedQueue[BatchJob], BatchSystem):
 
     def __init__(self, settings: PbsSettings, pbs: Pbs, log: logging.Logger) -> None:
         super().__init__(settings, log)
-        self.settings = settings
-        self._pbs = pbs
+        self.settings, self._pbs = settings, pbs
 
     async def _take_stock(self) -> list[NodeRow]:
         """Learn of all jobs, and drop reports that only repeat what `open` returns; return the nodes."""

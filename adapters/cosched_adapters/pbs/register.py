@@ -43,9 +43,7 @@ class Register(register.Register[BatchJob]):
     ) -> None:
         super().__init__(report, clock)
         self.namesakes: set[str] = set()  # jobs that wait for a look
-        self._on_offer = on_offer
-        self._ask_again = ask_again
-        self._look = look
+        self._on_offer, self._ask_again, self._look = on_offer, ask_again, look
         self._keepers: dict[str, BatchJob] = {}  # nodes that are kept, and for whom
         self._offered: dict[str, BatchJob] = {}
         self._by_us: dict[str, BatchJob] = {}  # jobs that we have started in the last cycle of the scheduler, in order

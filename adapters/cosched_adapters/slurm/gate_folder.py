@@ -44,8 +44,7 @@ class GateFolder:
     """The folder of one service, used by no other. `patience`: seconds that a start may wait for its file."""
 
     def __init__(self, folder: Path, patience: float) -> None:
-        self._folder = folder
-        self._patience = patience
+        self._folder, self._patience = folder, patience
         self._written = asyncio.Event()
         self._hanging: Future[Any] | None = None
 

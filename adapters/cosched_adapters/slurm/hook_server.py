@@ -44,12 +44,8 @@ class HookServer:
     ) -> None:
         self._trusted = {_ROOT, slurm_user}
         self._socket = HookSocket(path, self._trusted, _EVERYBODY, lambda over: _Connection(self, over))
-        self._on_offer = on_offer
-        self._on_withdrawn = on_withdrawn
-        self._on_killed = on_killed
-        self._on_starting = on_starting
-        self._on_ended = on_ended
-        self._gate_lead = gate_lead
+        self._on_offer, self._on_withdrawn, self._on_killed = on_offer, on_withdrawn, on_killed
+        self._on_starting, self._on_ended, self._gate_lead = on_starting, on_ended, gate_lead
         self._connections: set[_Connection] = set()
         self._waiting: dict[str, _Connection] = {}
         self._offers: dict[str, Offer] = {}
@@ -176,8 +172,7 @@ class _Connection(asyncio.Protocol):
         self.uid = -1
         self.offer: Offer | None = None  # the offer of this hook
         self._dismissed = False  # it may hang up: it has sent its last line, or we have hung up
-        self._server = server
-        self._over = over
+        self._server, self._over = server, over
         self._transport: asyncio.Transport
         self._unread = b""
         self._impatience: asyncio.TimerHandle | None = None

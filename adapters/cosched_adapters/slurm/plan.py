@@ -66,8 +66,7 @@ class Plan:
         nodes: Mapping[str, Node] = MappingProxyType({}),
         licences: Amounts = MappingProxyType({}),
     ) -> None:
-        self.now = now
-        self._partitions = partitions
+        self.now, self._partitions = now, partitions
         self._room = {LICENCES: licences, **{name: node.room for name, node in nodes.items()}}
         self._jobs = {job.job_id: job for job in jobs}
         self._reservations = list(reservations)

@@ -49,12 +49,8 @@ class Sequences:
         clock: Callable[[], float],
         requeue_delay: int,
     ) -> None:
-        self._slurm = slurm
-        self._watch = watch
-        self._hooks = hooks
-        self._register = register
-        self._clock = clock
-        self._requeue_delay = requeue_delay
+        self._slurm, self._watch, self._hooks, self._register = slurm, watch, hooks, register
+        self._clock, self._requeue_delay = clock, requeue_delay
 
     async def give_back(self, job: BatchJob, backoff: float, offer: int | None = None) -> bool:
         """Make a job yield, and keep it queued for `backoff` seconds.

@@ -47,8 +47,7 @@ class Slots:
     """The slots of one cluster's jobs."""
 
     def __init__(self, slurm: Slurm, sequences: Sequences) -> None:
-        self._slurm = slurm
-        self._sequences = sequences
+        self._slurm, self._sequences = slurm, sequences
         self._slots: dict[str, Slot] = {}
         self._kept: dict[str, Slot] = {}  # quotes that may be booked
         self._making: set[str] = set()  # reservations that are not their jobs' slots yet

@@ -60,9 +60,8 @@ def _gated(path: str, script: bytes, gates: Path, asked: Asked, given: Mapping[s
 def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked) -> list[str]:
     """Return the options that a job needs since sbatch reads its script from standard input."""
     named = given.get("name") or asked.named or path == "-"
-    return [*([] if named else [f"--job-name={Path(path).name}"]), "--open-mode=append"] + (
-        [] if asked.no_requeue else ["--requeue"]
-    )
+    requeue = [] if asked.no_requeue else ["--requeue"]
+    return [*([] if named else [f"--job-name={Path(path).name}"]), "--open-mode=append", *requeue]
 
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:

@@ -74,8 +74,7 @@ class GridEngineCluster:
     """
 
     def __init__(self, folder: Path, slots: int = 4) -> None:
-        self.folder = folder
-        self.slots = slots
+        self.folder, self.slots = folder, slots
         self.bin = folder / "bin"
         self.jobs = folder / "jobs"
         self._root = folder / "root"

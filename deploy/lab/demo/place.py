@@ -14,9 +14,7 @@ class Place(ABC):
     command: str
 
     def __init__(self, name: str, service: Service, notes: Path) -> None:
-        self.name = name
-        self.service = service
-        self.notes = notes
+        self.name, self.service, self.notes = name, service, notes
 
     @abstractmethod
     def submit(self, script: str, nodes: int, name: str, pair: str = "") -> str:

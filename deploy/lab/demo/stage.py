@@ -44,9 +44,7 @@ class Stage:
         restart: Callable[[Sequence[str]], None],
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.places = places
-        self.screen = screen
-        self.restart = restart
+        self.places, self.screen, self.restart = places, screen, restart
         self.here, self.there = places
         self._check = check
         self._ids: dict[str, dict[str, str]] = {}

@@ -58,8 +58,7 @@ class PbsCluster:
     """
 
     def __init__(self, name: str, folder: Path, nodes: int = 4) -> None:
-        self.name = name
-        self.folder = folder
+        self.name, self.folder = name, folder
         self.nodes = [f"{name}{number + 1}" for number in range(nodes)]
         self.bin = folder / "bin"
         self.jobs = folder / "jobs"

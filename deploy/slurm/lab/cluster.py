@@ -35,8 +35,7 @@ class Cluster:
     """The cluster `name`, below `directory`; the first of the ports is the controller's, the others the nodes'."""
 
     def __init__(self, name: str, directory: Path, ports: list[int], options: Options, keeping: Keeping) -> None:
-        self.name = name
-        self.directory = directory
+        self.name, self.directory = name, directory
         self.conf = directory / "slurm.conf"
         self.jobs = directory / "jobs"  # jobs are submitted here, so they write here
         self.controller_log = directory / "slurmctld.log"

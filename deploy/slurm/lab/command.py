@@ -99,9 +99,7 @@ def _variables(lab: Lab | CoupledLab) -> dict[str, dict[str, str]]:
     """Return the environment variables for commands of each cluster."""
     if isinstance(lab, Lab):
         return {cluster.name: {"SLURM_CONF": str(cluster.conf)} for cluster in lab}
-    return {
-        domain.name: {"SLURM_CONF": str(domain.cluster.conf), "COSCHED_SERVER": domain.service.server} for domain in lab
-    }
+    return {of.name: {"SLURM_CONF": str(of.cluster.conf), "COSCHED_SERVER": of.service.server} for of in lab}
 
 
 def _environment(asked: argparse.Namespace) -> dict[str, str]:

@@ -24,13 +24,7 @@ BY_FOLDER = "folder"  # the gate finds its instant by a folder, not by the servi
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
 # Everything is on one host, which may be busy: a service or slurmctld that is slow for some seconds is not gone.
 # Nobody submits another job in the place of one that was cancelled, unless a test says so.
-UNHURRIED: dict[str, object] = {
-    "peer_timeout": 30,
-    "peer_patience": 60,
-    "peer_grace": 0,
-    "command_timeout": 30,
-    "successor_patience": 0,
-}
+UNHURRIED = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 0, "command_timeout": 30, "successor_patience": 0}
 _OF_GATES = ("gate_lead", "gate_folder")
 _OF_MANAGER = (*_OF_GATES, "backoff", "try_patience", "poll_interval", "tell_interval", "command_timeout", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval", "job_ports")

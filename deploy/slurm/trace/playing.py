@@ -132,9 +132,7 @@ def _side(domain: Domain, ids: Sequence[str], logged: int, name: str) -> Side:
     first, last = dict(reversed(begun)), dict(over)
     runs = [job for job, _ in begun]
     known, (whys, releases) = _known(domain), _told(domain, set(ids))
-    jobs = [
-        Played(job, first[job], last[job], runs.count(job), stories[job], known.get(job), whys.get(job)) for job in ids
-    ]
+    jobs = [Played(id, first[id], last[id], runs.count(id), stories[id], known.get(id), whys.get(id)) for id in ids]
     return Side(jobs, releases)
 
 

@@ -16,32 +16,15 @@ from cosched.core.scheduling.primitives.sizes import Sizes
 from cosched_papers.molding.future import Expected
 from cosched_papers.molding.jobs import By, Molded
 from cosched_papers.molding.kernels import iteration, loop, selecting, sizes
-from cosched_papers.molding.kernels.state import (
-    BEHIND,
-    FORKED,
-    MEANS,
-    NOW,
-    QUEUE,
-    REAL,
-    RUN_END,
-    RUN_NODES,
-    RUN_ROW,
-    SCOJO,
-    SCOJO_P,
-    TARGET,
-    TRADITIONAL,
-    TURNS,
-    WHOLE_DAY,
-    Molds,
-    new_state,
-)
+from cosched_papers.molding.kernels import state as codes
+from cosched_papers.molding.kernels.state import FORKED, QUEUE, REAL, SCOJO, SCOJO_P, TRADITIONAL, Molds, new_state
 from cosched_papers.molding.settings import MoldingSettings, Sizing
 
 Ints = NDArray[np.int64]
 RULES = {Sizing.SCOJO_P: SCOJO_P, Sizing.SCOJO: SCOJO, Sizing.CIRNE_BERMAN: TRADITIONAL, Sizing.NONE: TRADITIONAL}
 
 NO_TIMES: Ints = np.zeros(0, np.int64)
-HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}
+HOW = {codes.TARGET: By.TARGET, codes.NOW: By.NOW, codes.BEHIND: By.BEHIND}
 GONE = Molded("", 1, 1, 0, None, 1, 1)  # in the rows of jobs that have left
 
 
@@ -88,8 +71,8 @@ def make_state(settings: MoldingSettings, jobs: Sequence[Molded], rows: int, ent
 def foreseeing(state: Molds, settings: MoldingSettings) -> Molds:
     """Return a machine with the jobs that are foreseen now."""
     classes = [] if settings.future is None else settings.future.classes
-    arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes]).reshape(-1, WHOLE_DAY + 1)
-    means = np.array([_means(settings, each) for each in classes]).reshape(-1, MEANS)
+    arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes]).reshape(-1, codes.WHOLE_DAY + 1)
+    means = np.array([_means(settings, each) for each in classes]).reshape(-1, codes.MEANS)
     return state._replace(arrivals=arrivals, means=means)
 
 
@@ -199,10 +182,10 @@ class Machine:
         queued = np.flatnonzero(self._queued)
         lists[QUEUE, : len(queued)] = queued
         order = [row[job] for job in turns]
-        lists[TURNS, : len(order)] = order
+        lists[codes.TURNS, : len(order)] = order
         runs = np.array([(end, row[job], nodes) for job, nodes, end in running], np.int64).reshape(-1, 3)
         runs = runs[np.lexsort((runs[:, 1], runs[:, 0]))]
-        lists[[RUN_END, RUN_ROW, RUN_NODES], : len(runs)] = runs.T
+        lists[[codes.RUN_END, codes.RUN_ROW, codes.RUN_NODES], : len(runs)] = runs.T
         machine["now"], machine["free"] = now, free
         machine["queued"], machine["turns"], machine["running"] = len(queued), len(order), len(runs)
         self._open_iteration(state, world)
@@ -214,7 +197,7 @@ class Machine:
         machine["now"], machine["queued"] = now, len(queued)
         self._sort(self._played, FORKED)
         jobs = self._jobs
-        return [jobs[row].id for row in self._played.lists[FORKED, TURNS, : len(queued)].tolist()]
+        return [jobs[row].id for row in self._played.lists[FORKED, codes.TURNS, : len(queued)].tolist()]
 
     def choose(self) -> JobId | None:
         """Return the next job that can start, as `chosen` says."""

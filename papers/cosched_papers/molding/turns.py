@@ -203,10 +203,8 @@ class Past:
 
     def _expected(self, days: range, of_class: int, curve: Sequence[float]) -> Expected:
         sums = self._sums(JOBS, (f"{day} {of_class}" for day in days), 3 + HALF_HOURS)
-        means, arrivals, count = sums[:3], sums[3:], sum(sums[3:])
-        return Expected(
-            tuple(came / len(days) for came in arrivals), *(total / count if count else 1.0 for total in means), *curve
-        )
+        arrivals, count = tuple(came / len(days) for came in sums[3:]), sum(sums[3:])
+        return Expected(arrivals, *(total / count if count else 1.0 for total in sums[:3]), *curve)
 
     def _sums(self, of: str, keys: Iterable[str], length: int) -> list[int]:
         known = self.kept.get(of, {})

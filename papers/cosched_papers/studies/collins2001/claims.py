@@ -89,9 +89,7 @@ def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Range) -> 
 
 def high_jobs_gain(found: Found, table: str) -> Verdict:
     """Check claim: jobs of high priority are better off with PJS, and nowhere worse."""
-    shares = [
-        (f"{of}, {total} jobs", _share(found, table, of, HIGH, total)) for of, total in product(DISTRIBUTIONS, TOTALS)
-    ]
+    shares = [(f"{of}, {n} jobs", _share(found, table, of, HIGH, n)) for of, n in product(DISTRIBUTIONS, TOTALS)]
     nowhere_worse = all_of(shares, Range(high=1), " of SJS's")
     better = is_as_with_sjs(DISTRIBUTIONS, HIGH, below(1))(found, table)
     return parts(("at each number of jobs", nowhere_worse), ("over all", better))

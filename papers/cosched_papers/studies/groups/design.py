@@ -58,9 +58,8 @@ def compared(experiment: Experiment) -> Asked:
     """Yield what is compared: with no coscheduling, with pairs, and with the scheme that holds nothing."""
     for point in experiment.points:
         for schemes in SCHEMES:
-            place, base, pairs, reference = (
-                (experiment.name, point, other) for other in (schemes, BASE, schemes + IN_PAIRS, REFERENCE)
-            )
+            beside = schemes, BASE, schemes + IN_PAIRS, REFERENCE
+            place, base, pairs, reference = ((experiment.name, point, of) for of in beside)
             for measure in WAITS[1:]:
                 yield place, base, measure
             if point not in experiment.but:
@@ -73,9 +72,7 @@ def compared(experiment: Experiment) -> Asked:
 
 def sections(found: Found) -> Iterator[Section]:
     """Yield the tables: counts of groups, means, counts of comparisons."""
-    rows = [
-        [place, *(f"{found.total(measure, everywhere(found, place)):,}" for measure in COUNTS)] for place in WITH_PAIRS
-    ]
+    rows = [[place, *(f"{found.total(of, everywhere(found, place)):,}" for of in COUNTS)] for place in WITH_PAIRS]
     title = "Together, apart, never"
     yield Section(title, tables=[Table(title, "", ["Schemes", "Groups", "together", "apart", "never"], rows)])
     yield Section("Means", tables=means_tables(found, SHOWN))

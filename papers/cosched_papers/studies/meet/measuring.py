@@ -55,9 +55,7 @@ def measured(case: StudyCase) -> Row:
 def _without_coscheduling(jobs: Replay, requested: float) -> tuple[list[Workload], ReplayResult]:
     here = copy.copy(jobs)
     if requested:
-        here.workloads = [
-            replace(work, requested=np.ceil(work.run * requested).astype(np.int64)) for work in jobs.workloads
-        ]
+        here.workloads = [replace(of, requested=np.ceil(of.run * requested).astype(np.int64)) for of in jobs.workloads]
     return here.workloads, here.run()
 
 

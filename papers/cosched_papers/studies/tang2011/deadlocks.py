@@ -82,9 +82,7 @@ def _both_stop(results: Results) -> Verdict:
     if dead.is_empty():
         return Verdict(OPEN, "no run deadlocked", "there was no deadlock to look at")
     one = dead.filter((col(f"{MACHINES[0]} {NEVER}") == 0) | (col(f"{MACHINES[1]} {NEVER}") == 0))
-    left = [
-        f"{dead.select(col(f'{machine} {NEVER}').mean()).item():,.0f} of {machine.capitalize()}" for machine in MACHINES
-    ]
+    left = [f"{dead.select(col(f'{of} {NEVER}').mean()).item():,.0f} of {of.capitalize()}" for of in MACHINES]
     ours = f"{len(dead)} deadlocked runs; jobs that never start, in the mean: {' and '.join(left)}"
     return counted(ours, _exceptions(one, "only one machine stops"))
 

@@ -130,9 +130,7 @@ def report(said: Said, folder: Path, rows: DataFrame) -> Report:
 def _first(results: Results, score: str) -> list[str]:
     """Return the five sentences."""
     pairs, together, _ = _pairs(results)
-    values: dict[str, object] = {
-        machine: _range(results, BY_LOAD, f"{machine} {WAIT}{EXTRA}") for machine in setup.MACHINES
-    }
+    values: dict[str, object] = {of: _range(results, BY_LOAD, f"{of} {WAIT}{EXTRA}") for of in setup.MACHINES}
     for machine in setup.MACHINES:
         values[f"lost_{machine}"] = average(results, averaged(BY_LOAD, setup.LOADS, machine, LOSS_SHARE, ("HH",)))
     share, alike = _paired(results), _range(results, ALIKE, f"eureka {WAIT}{EXTRA}")

@@ -156,7 +156,5 @@ def sensitivity_figure(results: Results, sensitivity: Sensitivity) -> Figure:
 
 
 def _of_sensitivity(results: Results, of: Sensitivity, title: str, measure: str, label: str) -> Panel:
-    series = {
-        schemes: [results.mean((of.name, point, schemes), measure) for point in of.points] for schemes in of.schemes
-    }
+    series = {name: [results.mean((of.name, at, name), measure) for at in of.points] for name in of.schemes}
     return Panel(title, label, of.axis, [of.label(point) for point in of.points], series)

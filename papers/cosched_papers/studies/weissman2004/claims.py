@@ -111,9 +111,8 @@ def _falls(results: Results, measure: str, policies: Sequence[str]) -> list[Name
 
 def _converge(results: Results) -> Verdict:
     same = running_first(results, WAIT, setup.SHARES, (setup.NO_LIMIT,))
-    kinds = ratio(
-        results, *([linear(s, p, setup.NO_LIMIT, WAIT) for s in setup.SHARES] for p in (setup.EVEN_FQ, setup.LOW_FQ))
-    )
+    waits = ([linear(s, p, setup.NO_LIMIT, WAIT) for s in setup.SHARES] for p in (setup.EVEN_FQ, setup.LOW_FQ))
+    kinds = ratio(results, *waits)
     falls = differences(results, (
         (f"{p}, M = {m} at {percent(s)}", linear(s, p, m, WAIT), linear(s, p, setup.NO_LIMIT, WAIT))
         for p in setup.POLICIES for s in setup.SHARES for m in setup.LEVELS[:-1]

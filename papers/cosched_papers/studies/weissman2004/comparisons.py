@@ -138,9 +138,7 @@ def average_of_there(results: Results, places: Sequence[Of]) -> Estimate | None:
 
 def over_all(model: str, policy: str, measure: str) -> list[Of]:
     """Return where a measure is for all M and shares: table 2 has "an average over all values"."""
-    return [
-        grid(model, share, setup.column(policy, level), measure) for share in setup.SHARES for level in setup.LEVELS
-    ]
+    return [grid(model, share, column(policy, level), measure) for share in setup.SHARES for level in setup.LEVELS]
 
 
 def _below(results: Results, name: str) -> Found:

@@ -91,7 +91,7 @@ def _first(results: Results, score: str) -> list[str]:
 
 def _more(said: Said, results: Results) -> Iterator[Section]:
     """Yield what goes beyond the paper's numbers."""
-    loads, readings = loads_table(results, plan_of(said), said["fits"]), readings_table(results)
+    loads, readings = loads_table(results, said["fits"]), readings_table(results)
     yield Section(loads.title, " ".join((WORDS["loads"], WORDS["length"])), tables=[loads])
     yield Section(readings.title, WORDS["readings"], tables=[readings])
     if said["fits"]:

@@ -46,9 +46,7 @@ def on_ideal(trace: str) -> Row:
 def final(jobs: FluidJobs, nodes: int) -> Row:
     """Measure MOLDABLE and the best policy."""
     ran = {setup.MOLDABLE: FluidSettings(nodes, resizes=False), BEST: setup.rules(*setup.ALL_RULES[BEST], nodes)}
-    return {
-        key: value for name, of in ran.items() for key, value in _named(name, _times_of(jobs, played(jobs, of))).items()
-    }
+    return {k: v for name, of in ran.items() for k, v in _named(name, _times_of(jobs, played(jobs, of))).items()}
 
 
 def policies(jobs: FluidJobs, nodes: int) -> Row:

@@ -38,12 +38,10 @@ def fits_table(fits: Sequence[Mapping[str, Any]]) -> Table:
     return Table("Goodness of fit", "", [*head, *FIT_WORDS.values()], rows)
 
 
-def loads_table(results: Results, plan: setup.Plan, fits: Sequence[Mapping[str, Any]]) -> Table:
+def loads_table(results: Results, fits: Sequence[Mapping[str, Any]]) -> Table:
     """Return figure 14 at several loads, and for the logs."""
     sources = [(setup.SDSC, load, f"load {load:g}") for load in (setup.LOAD, *setup.OTHER_LOADS)]
-    sources += [
-        (f"log {n}", setup.LOAD, f"{fits[n - 1]['name']}, load {setup.LOAD:g}") for n in range(1, len(plan.logs) + 1)
-    ]
+    sources += [(f"log {n}", setup.LOAD, f"{fit['name']}, load {setup.LOAD:g}") for n, fit in enumerate(fits, 1)]
     rows = []
     for source, load, label in sources:
         best = cell(average(results, at_load(source, load, BEST, WAIT)))

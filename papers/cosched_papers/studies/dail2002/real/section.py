@@ -27,9 +27,7 @@ def _strategies(runs: Sequence[Run]) -> Table:
     rows = []
     for application in APPLICATIONS:
         mine = [run for run in runs if run.application == application]
-        best = {
-            moment: min(run.measured for run in mine if run.moment == moment) for moment in {run.moment for run in mine}
-        }
+        best = {at: min(run.measured for run in mine if run.moment == at) for at in {run.moment for run in mine}}
         for strategy in STRATEGIES:
             of = [run for run in mine if run.strategy == strategy]
             times = estimate([run.measured for run in of])
