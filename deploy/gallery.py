@@ -35,8 +35,7 @@ def draw(folder: Path) -> list[Path]:
 
 def _draw_comparison(folder: Path) -> None:
     replay = Replay(_config())
-    schemes = compared(replay.config)
-    runs = {name: summary(replay.run(each), _info()) for name, each in schemes.items()}
+    runs = {name: summary(replay.run(each), _info()) for name, each in compared(replay.config).items()}
     said = {"version": "", "command": "", "seed": SEED, "combinations": runs}
     for figure in comparison_page(said).sections[0].figures:
         write_figure(figure, folder)

@@ -99,8 +99,7 @@ class WatchedQueue(ABC, Generic[Job]):
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         while True:
-            report = await self._reports.get()
-            yield report
+            yield await self._reports.get()
             self._reports.task_done()
 
     async def look(self, age: float = 0.0) -> bool:

@@ -58,8 +58,7 @@ class GridEngine:
 
         It keeps the slots that it may have now.
         """
-        at = time.strftime("%Y%m%d%H%M.%S", time.gmtime(until))
-        await self._change(["qalter", "-a", at, job])
+        await self._change(["qalter", "-a", time.strftime("%Y%m%d%H%M.%S", time.gmtime(until)), job])
 
     async def cancel(self, job: str) -> None:
         """End a job; do nothing if it has ended or is unknown."""

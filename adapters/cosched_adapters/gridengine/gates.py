@@ -68,8 +68,7 @@ class Gates:
             return b""
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         count = int(slots) if slots.isdecimal() else 1
-        gate = Gate(job, fields.get("run", ""), count, fields.get("hosts", ""), answered)
-        await self._wait(gate, leaving)
+        await self._wait(Gate(job, fields.get("run", ""), count, fields.get("hosts", ""), answered), leaving)
         return b"" if answered.cancelled() else answered.result()
 
     async def _wait(self, gate: Gate, reader: asyncio.StreamReader) -> None:

@@ -87,8 +87,7 @@ class LocalManager(ElasticLauncher):
         slots = self._free_slots(spec.nodes) if spec.where is None else self._named_slots(spec.where)
         job = self._jobs[spec.job_id] = LocalJob(spec.job_id, slots)
         try:
-            who = await self._account(spec.user)
-            self._commit(spec, slots, who)
+            self._commit(spec, slots, await self._account(spec.user))
         except OSError as error:
             del self._jobs[spec.job_id]
             kind = NoRoomError if error.errno in _NO_ROOM else ManagerError

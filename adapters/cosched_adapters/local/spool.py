@@ -125,8 +125,7 @@ class Spool:
     def mark_cancelled(self, job_id: str) -> None:
         """Tell the job's present and later supervisors to cancel it; OSError."""
         folder = self.folder(job_id)
-        fd = os.open(f"{folder}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        os.close(fd)
+        os.close(os.open(f"{folder}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         files.sync_folder(folder)
 
     def complaint(self, job_id: str) -> str:

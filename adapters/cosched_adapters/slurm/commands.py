@@ -113,8 +113,7 @@ def queue() -> list[str]:
 
 def details(job_ids: Iterable[str]) -> list[str]:
     """Show some jobs, with their comments, names and time limits; for `each_row`. UnknownJobError."""
-    ids = ",".join(map(checked, job_ids))
-    return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _DETAILS)]
+    return [*_SQUEUE, "-j", ",".join(map(checked, job_ids)), "-O", _format(_WIDTHS | _DETAILS)]
 
 
 def each_task(arrays: Iterable[str], *, comments: bool = False) -> list[str]:
@@ -190,8 +189,7 @@ def parted(rows: Iterable[JobRow]) -> list[JobRow]:
 
 def parse_config(printed: bytes) -> dict[str, str]:
     """Parse the configuration's parameters by name; `parameters` and `versions` read them."""
-    lines = _text(printed).splitlines()
-    pairs = (line.partition(" = ") for line in lines)
+    pairs = (line.partition(" = ") for line in _text(printed).splitlines())
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 

@@ -182,8 +182,7 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
         self.uid = user_of(transport.get_extra_info("socket"))
         self._server.made(self)
-        late = asyncio.get_running_loop().call_later
-        self._impatience = late(_FIRST_LINE, self._refuse, "no line")
+        self._impatience = asyncio.get_running_loop().call_later(_FIRST_LINE, self._refuse, "no line")
 
     def data_received(self, data: bytes) -> None:
         *lines, self._unread = (self._unread + data).split(b"\n")

@@ -90,8 +90,7 @@ class Plan:
         if job is None or not job.queued or job.reservation is not None or not _can_be_placed(job):
             return None
         profile, among = self._profile(job), self._nodes_of(job)
-        before = (other for other in self._before(job) if self._compete(other, job))
-        first = next(before, job)
+        first = next((other for other in self._before(job) if self._compete(other, job)), job)
         if first is job or first.job_id in ready:
             return _turn(profile.fits(job.count, job.limit, among, asks=job.wants.asks))
         if first.wants.uncounted:  # we cannot tell what it would lose

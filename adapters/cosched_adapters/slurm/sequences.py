@@ -193,5 +193,4 @@ class Sequences:
 
     def _kept_back_by_slurm(self, job: BatchJob) -> bool:
         """Return whether Slurm keeps the job back because of its requeue."""
-        delay = job.eligible - job.submitted
-        return job.restarts > 0 and abs(delay - self._requeue_delay) <= _CLOCK_TICKS
+        return job.restarts > 0 and abs(job.eligible - job.submitted - self._requeue_delay) <= _CLOCK_TICKS

@@ -41,8 +41,7 @@ def submit(submission: Submission) -> Accepted:
         options += _named_as_without(path, given, asked)
         script, raised = _gated(path, script, gates, asked, given)
         options, file = options + raised, None
-    argv = commands.submit(options, file, submission.arguments)
-    job_id, said = _sbatch(argv, script, submission.config)
+    job_id, said = _sbatch(commands.submit(options, file, submission.arguments), script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
     if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)

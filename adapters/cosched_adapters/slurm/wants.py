@@ -67,8 +67,7 @@ def shared(config: Config) -> frozenset[str]:
 
 def node_of(cpus: str, memory: str, features: str, gres: str) -> Node:
     """Return a node, from sinfo's fields. ValueError."""
-    room = {CPUS: int(cpus), MEMORY: int(memory), **_devices(gres)}
-    return Node(frozenset(features.split(",")), room)
+    return Node(frozenset(features.split(",")), {CPUS: int(cpus), MEMORY: int(memory), **_devices(gres)})
 
 
 def licences(words: str) -> Counter[str]:

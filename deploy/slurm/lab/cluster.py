@@ -144,8 +144,7 @@ class Cluster:
         self.wait_for(lambda: wanted <= self._nodes_in(state), f"{', '.join(sorted(wanted))} to be {state}")
 
     def _nodes_in(self, state: str) -> set[str]:
-        done = self.try_run("sinfo", "-h", "-N", "-o", "%N %t")
-        words = (line.split() for line in done.stdout.splitlines())
+        words = (line.split() for line in self.try_run("sinfo", "-h", "-N", "-o", "%N %t").stdout.splitlines())
         return {node for node, its in words if its == state}
 
     def wait_until_saved(self, job: int) -> None:

@@ -60,8 +60,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 
 def _cut(asked: argparse.Namespace) -> Cut:
-    logs = {name: _log(asked, name) for name in NAMES}
-    cut = prepare(logs, asked.nodes, asked.pair_window, asked.speed)
+    cut = prepare({name: _log(asked, name) for name in NAMES}, asked.nodes, asked.pair_window, asked.speed)
     if not len(cut.pairing):
         raise InputError("--pair-window", None, f"no jobs are submitted within {asked.pair_window} s of one another")
     return cut

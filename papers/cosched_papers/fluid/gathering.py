@@ -56,8 +56,7 @@ class Gathering:
 
     def _free(self) -> int:
         """Return how many nodes nobody has or uses; less than 0: so many more are promised than can be had now."""
-        late = sum(map(self.late, self._uses))
-        return int(self._rows.machine["avail"]) - late
+        return int(self._rows.machine["avail"]) - sum(map(self.late, self._uses))
 
     @contextmanager
     def only_free(self) -> Iterator[None]:

@@ -112,8 +112,7 @@ class FluidKind(SchedulerKind):
 
     def facts(self, keys: FluidKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:
         """See SchedulerKind; the means are over the jobs that have ended."""
-        rules = {key: getattr(keys, key) for key in RULES}
-        fluid = {**rules, **_times(ended), **counts}
+        fluid = {**{key: getattr(keys, key) for key in RULES}, **_times(ended), **counts}
         return {"policy": "fcfs", "backfill": "none", "node_pool": "flat", self.name: fluid}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:

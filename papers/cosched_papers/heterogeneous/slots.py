@@ -109,8 +109,7 @@ class MachineSlots(Slots):
         free = np.full(len(plan.lines), now, np.int64)
         for commitment in plan:
             if commitment.job != job.asked.id:
-                holds = jobs[commitment.job].state is HOLDING
-                until = commitment.until + commitment.seconds * holds
+                until = commitment.until + commitment.seconds * (jobs[commitment.job].state is HOLDING)
                 for machine in plan.members(commitment):
                     free[machine] = max(free[machine], until)
         return free

@@ -15,8 +15,7 @@ JOBS = [ClusterJob(id, 2, 9, 0, paired=False, columns=Moldable()) for id in ("1"
 
 def use_kernels_of_traces() -> None:
     """Use those of a trace without mates, which all others need, too."""
-    jobs = [Molded.of(job, 2) for job in JOBS]
-    MoldingTrace(MoldingSettings(2), MoldingJobs(jobs, np.array([9, 9]))).run()
+    MoldingTrace(MoldingSettings(2), MoldingJobs([Molded.of(job, 2) for job in JOBS], np.array([9, 9]))).run()
 
 
 def use_kernels() -> None:

@@ -42,8 +42,7 @@ def measures(case: StudyCase) -> Row:
     asked = None
     if case.labels["experiment"] == DOWNEY:
         asked = read_generated(trace_of(len(domain.workload), ALPHA_1), case.settings["seed"], DOWNEY).allocated
-    row = of_jobs(domain, asked)
-    return {**row, CPU: result.timing["simulate_cpu_s"]}
+    return {**of_jobs(domain, asked), CPU: result.timing["simulate_cpu_s"]}
 
 
 def of_jobs(domain: DomainResult, asked: Ints | None = None) -> Row:

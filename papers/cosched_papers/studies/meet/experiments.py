@@ -66,8 +66,7 @@ def _beyond(plan: setup.Plan, folder: Path) -> Iterator[Experiment]:
     times = [f"{factor} x" for factor in TIMES_TOO_LONG]
     yield of(REQUESTS, "Requested times, times the run times", "requested", TIMES_TOO_LONG, FEW, medium, times)
     labels = [f"{policy.upper()}, {backfill.replace('easy', 'EASY')}" for policy, backfill in ORDERS]
-    orders = range(len(ORDERS))
-    yield of(SCHEDULERS, "Other schedulers", "policy, backfilling", orders, FEW, scheduled, labels)
+    yield of(SCHEDULERS, "Other schedulers", "policy, backfilling", range(len(ORDERS)), FEW, scheduled, labels)
     for load, name in BUDGETS.items():
         title = f"The budget, at Eureka's load {load:g}"
 

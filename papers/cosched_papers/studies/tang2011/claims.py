@@ -134,8 +134,7 @@ def _eureka_loses_least_at_high_load(results: Results) -> Verdict:
             "less at 0.75 than at 0.25": below(0).decides(least),
             "less at 0.75 than at 0.5": below(0).decides(there[-1]),
         }
-        verdict = tally(words, "")
-        found.append((schemes, replace(verdict, ours=f"{means} node-hours")))
+        found.append((schemes, replace(tally(words, ""), ours=f"{means} node-hours")))
     return parts(*found)
 
 

@@ -94,8 +94,7 @@ def worse_under_hold(results: Results, experiment: str, points: Points) -> dict[
 @cache
 def statements() -> list[Statement[Results]]:
     """Return all statements, in the order of the paper."""
-    finders = {**means_finders(_means), "fact": _fact}
-    return read_statements(__file__, finders)
+    return read_statements(__file__, {**means_finders(_means), "fact": _fact})
 
 
 def _fact(results: Results, name: str) -> Found:

@@ -52,8 +52,7 @@ def point_label(experiment: str, point: float) -> str:
 
 def _overall(results: Results, experiment: str, name: tuple[str, str], what: str, measure: str, label: str) -> Figure:
     panels = [_overall_panel(results, experiment, machine, measure, label) for machine in MACHINES]
-    caption = f"{CAPTIONS['overall']} {LETTERS} {INTERVALS}"
-    return grouped_bars(name[0], name[1].format(what), caption, panels)
+    return grouped_bars(name[0], name[1].format(what), f"{CAPTIONS['overall']} {LETTERS} {INTERVALS}", panels)
 
 
 def _overall_panel(results: Results, experiment: str, machine: str, measure: str, label: str) -> Panel:

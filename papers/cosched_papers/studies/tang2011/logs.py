@@ -126,8 +126,7 @@ def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
     begin = _place(log.jobs, latest, share)
     before = int(work[begin - 1]) if begin else 0
     end = max(int(np.searchsorted(work, before + needed)) + 1, begin + 2)
-    window = rows_of(log.jobs, slice(begin, end))
-    return from_zero(traces.scale_to_load(window, log.nodes, str(load)))
+    return from_zero(traces.scale_to_load(rows_of(log.jobs, slice(begin, end)), log.nodes, str(load)))
 
 
 def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
