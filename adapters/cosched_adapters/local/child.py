@@ -34,7 +34,9 @@ def become(job: JobFile, folder: str, go: int, tell: int) -> NoReturn:
     """Become the job; never returns. `go` and `tell` are pipes from and to the supervisor."""
     try:
         os.setsid()
-        _reset_signals()
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_DFL)  # the fork server has reset all others
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _limit(job)
         program = _open_script(job, folder)
         _switch_user(job)
@@ -53,12 +55,6 @@ def become(job: JobFile, folder: str, go: int, tell: int) -> NoReturn:
         os.write(tell, FAILED + f"cannot be prepared: {type(error).__name__}".encode())
     finally:
         os._exit(127)
-
-
-def _reset_signals() -> None:
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_DFL)  # the fork server has reset all others
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _open_script(job: JobFile, folder: str) -> str | None:

@@ -109,7 +109,8 @@ class Supervisor:
         """The next signal; None: the deadline is over. A start that is not on record yet is recorded meanwhile."""
         while True:
             until = deadline if self.noted else min(deadline, time.monotonic() + RETRY)
-            number = _next_signal(until - time.monotonic())
+            info = signal.sigtimedwait(SIGNALS, max(0.0, until - time.monotonic()))
+            number = None if info is None else info.si_signo
             if not self.noted:
                 self._note_start()
             if number is not None or time.monotonic() >= deadline:
@@ -152,11 +153,6 @@ class Supervisor:
 
 def _reason(said: bytes) -> str:
     return said[1:].decode("utf-8", "replace") if said[:1] == child.FAILED else "it died before it started"
-
-
-def _next_signal(seconds: float) -> int | None:
-    info = signal.sigtimedwait(SIGNALS, max(0.0, seconds))
-    return None if info is None else info.si_signo
 
 
 def _tell_started() -> None:

@@ -59,7 +59,7 @@ class Register(register.Register[BatchJob]):
             return f"its nodes are kept for job {in_the_way.job_id} (cosched)"
         named = self.find(asked.job_id, asked.owner, asked.resources, ARRAY if asked.array else "")
         job = self.jobs.get(asked.job_id)
-        if job is None and named is not None and self._is_named(named, asked.owner):
+        if job is None and named is not None and _found_by(named, asked.owner) in self._namers:
             self.namesakes.add(asked.job_id)
             self._look()
             return NAMESAKE
@@ -247,10 +247,6 @@ class Register(register.Register[BatchJob]):
         self._report(Withdrawn(job.job_id))
 
     # Mates
-
-    def _is_named(self, named: Named, owner: str) -> bool:
-        """Return whether a job of this owner that has not ended, as far as is known, has this mate or group."""
-        return _found_by(named, owner) in self._namers
 
     def name(self, job: BatchJob, named: Named | None) -> None:
         """See the class above; by its mate a job is found."""

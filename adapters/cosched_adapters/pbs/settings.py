@@ -23,7 +23,5 @@ class PbsSettings(GateSettings):
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> PbsSettings:
     """Read the settings. Relative paths, and the socket if it is not named, are in `directory`. SettingError."""
-    return PbsSettings(
-        **common(directory, settings, ("PBS", "qstat"), PbsSettings, GATE_KEYS),
-        **read_gates(directory, settings, _CHOICES),
-    )
+    gates = read_gates(directory, settings, _CHOICES)
+    return PbsSettings(**common(directory, settings, ("PBS", "qstat"), PbsSettings, GATE_KEYS), **gates)

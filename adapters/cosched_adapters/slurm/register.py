@@ -306,7 +306,8 @@ class Register(register.Register[BatchJob]):
             named = None if named is None else of_task(named, job.task)
         except CommentError as error:
             self.relink(job, None)
-            self._refuse_alone(job.job_id, offer, str(error))
+            self.refuse(job.job_id, offer.user, str(error))
+            self.hooks.start(offer.job_id)
             return False
         if named != job.named:
             self.relink(job, named)
@@ -386,7 +387,3 @@ class Register(register.Register[BatchJob]):
         if states.stage(row.state) is not Stage.ENDED:
             self.refuse(row.array or row.het or row.job_id, row.user, reason, named, PROBLEMS.get(reason))
         return None
-
-    def _refuse_alone(self, job_id: str, offer: Offer, reason: str) -> None:
-        self.refuse(job_id, offer.user, reason)
-        self.hooks.start(offer.job_id)

@@ -119,7 +119,7 @@ def runjob(event: Any) -> None:
         note_presence(answer is not None)
     except SilentError:
         answer = ("reject", {"why": "cosched does not answer"}) if words else None
-    if answer is None and words and time.time() < absent_since() + settings().get("patience", 120):
+    if answer is None and words and time.time() < os.stat(mark()).st_mtime + settings().get("patience", 120):
         answer = ("reject", {"why": "cosched is away"})
     if answer is not None and answer[0] == "reject":
         event.reject(answer[1]["why"])
@@ -139,11 +139,6 @@ def note_presence(there: bool) -> None:
     if not there and not os.path.exists(mark()):
         with open(mark(), "w"):
             pass
-
-
-def absent_since() -> float:
-    """Return since when there has been no service, in seconds since 1970."""
-    return os.stat(mark()).st_mtime
 
 
 def mistake(words: "dict[str, str]") -> "str | None":

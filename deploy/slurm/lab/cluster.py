@@ -68,11 +68,8 @@ class Cluster:
     @property
     def logs(self) -> list[Path]:
         """The logs of the controller and the nodes, and what the daemons have printed."""
-        return [self.controller_log, *map(self.node_log, self.nodes), *sorted(self.directory.glob("*.out"))]
-
-    def node_log(self, node: str | int) -> Path:
-        """Return the path of a node's log."""
-        return self.directory / f"slurmd.{self.node(node)}.log"
+        of_nodes = (self.directory / f"slurmd.{node}.log" for node in self.nodes)
+        return [self.controller_log, *of_nodes, *sorted(self.directory.glob("*.out"))]
 
     def node(self, node: str | int) -> str:
         """Return a node's name; numbers count from 1."""

@@ -24,7 +24,8 @@ def take_down(directory: Path) -> None:
     environment that Slurm gives them. If nothing is left, this does nothing.
     """
     directory = directory.resolve()
-    for keeper in [process for process in all_processes() if _keeps(process, directory)]:
+    kept = (str(KEEPER), str(directory))
+    for keeper in [process for process in all_processes() if process.arguments[-2:] == kept]:
         if not end(keeper, signal.SIGTERM, _PATIENCE):
             end(keeper, signal.SIGKILL, _PATIENCE)
     _end_strays(directory)
@@ -46,10 +47,6 @@ def _strays(directory: Path) -> list[Process]:
     kinds = (_is_daemon, _is_of_a_job, _is_of_cosched)
     found = with_descendants(lambda process: any(is_one(process, directory) for is_one in kinds))
     return [process for process in found if process.pid != os.getpid()]
-
-
-def _keeps(process: Process, directory: Path) -> bool:
-    return process.arguments[-2:] == (str(KEEPER), str(directory))
 
 
 def _is_daemon(process: Process, directory: Path) -> bool:

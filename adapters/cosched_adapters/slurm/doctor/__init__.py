@@ -80,9 +80,5 @@ def judge(facts: Facts) -> list[Finding]:
         *guarded("SchedulerParameters", check_tries, facts.config, facts.settings),
         *guarded("JobRequeue", check_turns, facts.config, facts.settings),
     ]
-    return [_located(finding, text(facts.config, "SLURM_CONF")) for finding in found]
-
-
-def _located(finding: Finding, conf: str) -> Finding:
-    """Return the finding with the path of the slurm.conf that is in use."""
-    return replace(finding, file=conf) if conf and finding.file == "slurm.conf" else finding
+    conf = text(facts.config, "SLURM_CONF")  # the one that is in use
+    return [replace(each, file=conf) if conf and each.file == "slurm.conf" else each for each in found]

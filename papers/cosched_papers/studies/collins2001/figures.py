@@ -29,6 +29,7 @@ LOOKS: Mapping[str, Look] = {
 }
 bars = partial(Panel, looks=LOOKS)
 INTERVALS = "Means over replications with 95 % intervals."
+BOTH = (setup.SJS, setup.PJS)
 COUNTS, AT_RATES = list(map(str, setup.LOADS)), list(map(str, setup.RATES))
 
 
@@ -61,10 +62,7 @@ def _five(found: Found) -> Figure:
     for table in TABLES:
         savings = {of: [saving(found, table, jobs, of) for jobs in setup.LOADS] for of in (setup.PJS, NEXT)}
         panels.append(bars(f"(a) savings, {table} times", "less job time than SJS (%)", "jobs", COUNTS, savings))
-        sums = {
-            of: [found.mean(setup.at(2, table, setup.NONE, jobs, of), SUM) for jobs in few]
-            for of in (setup.SJS, setup.PJS)
-        }
+        sums = {of: [found.mean(setup.at(2, table, setup.NONE, jobs, of), SUM) for jobs in few] for of in BOTH}
         panels.append(bars(f"(b) sums, {table} times", "sum of job times (s)", "jobs", list(map(str, few)), sums))
     caption = f"{NEXT}: with on_failure=next, which is ours. {INTERVALS}"
     return grouped_bars("figure-5", "Fig. 5: PJS beside SJS", caption, panels)
@@ -76,8 +74,7 @@ def _six(found: Found) -> Iterator[Figure]:
         for priorities, priority in product(setup.DISTRIBUTIONS, PRIORITIES):
             measure = measuring.of_priority(priority, SUM)
             sums = {
-                of: [found.mean(setup.at(3, table, priorities, total, of), measure) for total in setup.TOTALS]
-                for of in (setup.SJS, setup.PJS)
+                of: [found.mean(setup.at(3, table, priorities, n, of), measure) for n in setup.TOTALS] for of in BOTH
             }
             jobs = f"jobs of {priority} priority"
             groups = [str(setup.count_of(of, priorities, priority)) for of in setup.TOTALS]
@@ -88,7 +85,7 @@ def _six(found: Found) -> Iterator[Figure]:
 def _seven(found: Found) -> Figure:
     panels = [
         bars(f"{table} times", "mean sum of job times (s)", "priorities", list(PER_CENT), {
-            of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in (setup.SJS, setup.PJS)
+            of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in BOTH
         })
         for table in TABLES
     ]  # fmt: skip

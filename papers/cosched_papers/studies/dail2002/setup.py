@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,22 +34,14 @@ def sizes_of(name: str) -> tuple[int, ...]:
 
 def experiments(said: Said, _: Path) -> list[Experiment]:
     """Return the paper's experiments, and those by what is assumed."""
-    return [*_of_paper(said), *_otherwise(said)]
-
-
-def _of_paper(said: Said) -> Iterator[Experiment]:
+    of, found = partial(Experiment, schemes=STRATEGIES, replications=said["replications"]), []
     for name in TESTED:
-        yield Experiment(
-            name, TITLES[name], "N", tuple(map(float, sizes_of(name))), STRATEGIES, partial(_settings, said, name),
-            labels=tuple(f"{size:,}" for size in sizes_of(name)), replications=said["replications"]
-        )  # fmt: skip
-
-
-def _otherwise(said: Said) -> Iterator[Experiment]:
+        settings, sizes = partial(_settings, said, name), sizes_of(name)
+        labels = tuple(f"{size:,}" for size in sizes)
+        found.append(of(name, TITLES[name], "N", tuple(map(float, sizes)), settings=settings, labels=labels))
     for key, (title, axis, points) in OTHERWISE.items():
-        yield Experiment(
-            key, title, axis, points, STRATEGIES, partial(_other, said, key), replications=said["replications"]
-        )
+        found.append(of(key, title, axis, points, settings=partial(_other, said, key)))
+    return found
 
 
 def _other(said: Said, key: str, value: float, strategy: str, replication: int) -> dict[str, Any]:
