@@ -32,10 +32,22 @@ class JobFile:
         group: str | None = None,  # the control group to run in
         nice: int = 0,  # by so much nicer than the service
     ) -> None:
-        self.job_id, self.token, self.boot, self.arguments = job_id, token, boot, arguments
-        self.script, self.environment, self.directory, self.output = script, environment, directory, output
-        self.error, self.walltime, self.grace, self.uid = error, walltime, grace, uid
-        self.groups, self.slots, self.group, self.nice = groups, slots, group, nice
+        self.job_id = job_id
+        self.token = token
+        self.boot = boot
+        self.arguments = arguments
+        self.script = script
+        self.environment = environment
+        self.directory = directory
+        self.output = output
+        self.error = error
+        self.walltime = walltime
+        self.grace = grace
+        self.uid = uid
+        self.groups = groups
+        self.slots = slots
+        self.group = group
+        self.nice = nice
 
     def write(self, folder: str) -> None:
         """Write it into the job's folder, without flushing it to disk; OSError."""
@@ -47,7 +59,7 @@ def read(folder: str) -> JobFile:
     data = files.read_json(f"{folder}/{NAME}")
     if data is None:
         raise files.BadFileError(f"{NAME}: missing")
-    arguments = [files.text(item, "arguments") for item in files.items(data, "arguments")]
+    arguments = files.texts(data, "arguments")
     script = data.get("script") is True
     if not arguments and not script:
         raise files.BadFileError("arguments: nothing to run")
@@ -83,4 +95,7 @@ def _variable(name: str) -> str:
 
 def numbers(data: dict[str, object], key: str) -> list[int]:
     """Return a list of whole numbers; BadFileError."""
-    return [files.whole(item, key) for item in files.items(data, key)]
+    value = data.get(key)
+    if not isinstance(value, list):
+        raise files.BadFileError(f"{key}: not a list")
+    return [files.whole({key: item}, key) for item in value]
