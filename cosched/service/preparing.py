@@ -97,9 +97,7 @@ def _tls(configuration: Configuration) -> TlsFiles | None:
     if section is None:
         return None
     files = TlsFiles(section.ca, section.certificate, section.key, section.crl)
-    if configuration.domain.plaintext:
-        return files
-    if reason := wrong_identity(configuration, files.current()[1].identity):
+    if not configuration.domain.plaintext and (reason := wrong_identity(configuration, files.current()[1].identity)):
         raise InputError("tls", "certificate", f"{section.certificate} {reason}")
     return files
 

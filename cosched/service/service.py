@@ -250,7 +250,6 @@ class Service:
         stack.push_async_callback(self.requests.close)
 
     def _keep_links(self, stack: AsyncExitStack) -> None:
-        """Keep the connections by ssh."""
         for peer in self.configuration.peers:
             if peer.ssh is not None:
                 from cosched.service.peers.ssh_link import SshLink  # most services have none

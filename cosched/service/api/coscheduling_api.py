@@ -93,7 +93,9 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return response
         except (Refusal, FieldError) as error:
             if call.request in ORDERS:
-                self._audit_refused(call.name, caller, as_refusal(error))
+                now, who, refusal = self.domain.clock.now(), caller.peer or caller.user or "", as_refusal(error)
+                said = refusal.code.name, refusal.message
+                self._audit_vain(AuditRecord(now, who, caller.via, call.name, None, *said), refusal.reason)
             raise
 
     # The calls that are in the table of `translation`
@@ -146,10 +148,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         else:
             raise FieldError("presence", "is not known here")
         self.domain.sparing_log.log(logging.INFO, (peer, told.presence), "peer %s %s", peer, said)
-
-    def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
-        now, who, code = self.domain.clock.now(), caller.peer or caller.user or "", refusal.code.name
-        self._audit_vain(AuditRecord(now, who, caller.via, call, None, code, refusal.message), refusal.reason)
 
     def _audit_vain(self, record: AuditRecord, reason: str = NO_MATE) -> None:
         """Note an order that has changed nothing, in sums: a peer can give as many as it likes."""

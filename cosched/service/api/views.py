@@ -91,7 +91,6 @@ class Views:
                 written.seconds = self._clock.to_wall(instant)
 
     def _write_others(self, message: job_pb2.Job, record: JobRecord) -> None:
-        """Write the job's mate or its group."""
         shown: job_pb2.Group | job_pb2.Mate
         named = record.job.named
         if not named.is_pair:

@@ -173,7 +173,6 @@ class Decisions:
         }
 
     def _give(self, order: Order) -> None:
-        """Tell a batch system something."""
         self._journal.changes.orders.append(order)
         if type(order) in GIVE_BACK:
             self.giving_back.add(order.job)

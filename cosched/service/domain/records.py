@@ -185,9 +185,7 @@ class Records:
         if effect.what not in REPEATED:
             self._told_last.pop(effect.job, None)
         linked = effect.what is What.LINKED
-        reason = story.reason(effect)
-        if linked and record.job.state is JobState.HOLDING:
-            reason = Why.MATE_QUEUING
+        reason = Why.MATE_QUEUING if linked and record.job.state is JobState.HOLDING else story.reason(effect)
         if reason is not None:
             self.set_reason(effect.job, reason)
         if effect.what is What.HAS_SLOT:

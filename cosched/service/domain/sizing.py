@@ -63,7 +63,6 @@ class Sizes:
     """The sizes of a domain's jobs. They change only in a turn."""
 
     def __init__(self, records: Records, kind: SchedulerKind) -> None:
-        """`kind`: that of the scheduler."""
         self._records, self._kind = records, kind
         # What running jobs tell of their iterations; in memory only, as it changes often, and is told again soon
         self.measured: dict[JobId, Iterations] = {}

@@ -181,13 +181,9 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
         named = self._meant(job.named)
         peers = [peer for meant in named.others for peer in meant.split(ANY_OF) if peer in self._coupled.peers]
         of = Mateless(job.owner, peers, named.name, not named.is_pair, problem, tasks)
-        self._tell_waiting(job.job_id, of, {peer: mate for peer, mate in named.ids if peer in peers})
-
-    def _tell_waiting(self, job: JobId, of: Mateless, named: Mapping[Domain, JobId]) -> None:
-        """Note a job that can have no mate, and tell those that wait for it, and those that it names."""
-        mateless = self._domain.core.names.mateless
-        for peer, member in [*mateless.add(job, of), *named.items()]:
-            self._tasks.run(self._announcer.tell(peer, TellMember(member, job, 1), lambda: job in mateless))
+        id, mateless = job.job_id, self._domain.core.names.mateless
+        for peer, member in [*mateless.add(id, of), *(mate for mate in named.ids if mate[0] in peers)]:
+            self._tasks.run(self._announcer.tell(peer, TellMember(member, id, 1), lambda: id in mateless))
 
     def _appeared(self, job: batch.Appeared) -> None:
         if job.named is None:
@@ -332,5 +328,4 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
 
 
 def _columns(queue: str) -> str | None:
-    """Return what is put on record of a job's queue."""
     return json.dumps({QUEUE: queue}) if queue else None

@@ -172,15 +172,12 @@ class BatchQueue(Queue):
 
         try:
             if await self._system.adopt(job, named, may):
-                self._note_adoption(job, peer, question.caller, audit)
+                with self._domain.turns.take() as changes:
+                    changes.audits += [] if audit is None else [audit]
+                    if job in self._domain.jobs:
+                        self._domain.journal.note(job, What.LINKED, mate=question.caller, peer=peer, adopted=True)
         except (ManagerError, ValueError) as error:
             _LOG.warning("job %s cannot be linked with %s:%s: %s", job, peer, question.caller, error)
-
-    def _note_adoption(self, job: JobId, peer: Domain, caller: JobId, audit: AuditRecord | None) -> None:
-        with self._domain.turns.take() as changes:
-            changes.audits += [] if audit is None else [audit]
-            if job in self._domain.jobs:
-                self._domain.journal.note(job, What.LINKED, mate=caller, peer=peer, adopted=True)
 
     def must_adopt(self, job: JobId) -> bool:
         known = self._domain.jobs.get(job)

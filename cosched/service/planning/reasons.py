@@ -212,11 +212,10 @@ class Reasons:
         return Reason(peer_absent=absent, text=text, change=change)
 
     def _drains(self, record: JobRecord) -> Reason:
-        here = record.reason == Why.DRAINING
-        drain = self._domain.draining.present
-        until = drain.until if here and drain is not None else None
-        domain = self._domain.name if here else self._mate(record).domain
-        if not here:
+        domain, drain = self._domain.name, self._domain.draining.present
+        until = None if drain is None else drain.until
+        if record.reason != Why.DRAINING:
+            domain = self._mate(record).domain
             _, until = self._domain.decisions.presence(domain)
         drains = explain_pb2.DomainDrains(domain=domain)
         if until is not None:

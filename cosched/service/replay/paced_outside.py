@@ -188,7 +188,6 @@ class PacedOutside(ServiceOutside):
         self._give(order)
 
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
-        """See ServiceOutside."""
         if has_changed(call.request, reply):
             self.changed.add(call.peer)
         elif may_have_dropped_slot(call.request, reply):
