@@ -18,12 +18,8 @@ _OTHERS_MAY_READ = 0o004
 
 def describe(configuration: Configuration, doubts: Iterable[str] = ()) -> list[str]:
     """Return aligned lines `KEY  VALUE`, then a `warning` line for each setting that is valid but seldom intended."""
-    lines = [
-        *_domain(configuration),
-        *_coscheduling(configuration),
-        *_peers(configuration),
-        *(("warning", text) for text in (*doubts, *_warnings(configuration))),
-    ]
+    warnings = (("warning", text) for text in (*doubts, *_warnings(configuration)))
+    lines = [*_domain(configuration), *_coscheduling(configuration), *_peers(configuration), *warnings]
     width = max(len(key) for key, _ in lines)
     return [f"{key:<{width}}  {value}" for key, value in lines]
 

@@ -113,8 +113,8 @@ class Service:
             look_from_now_on()  # a search among what is loaded takes up to a tenth of a second
             self._serving = True
             self._greeting.tell()
-            _LOG.info("serving %s on %s", self.name, self._listeners.address)
-            systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self._listeners.address}")
+            _LOG.info("serving %s on %s", self.name, self.address)
+            systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")
             await self._stop.wait()
             self._serving = False
             systemd.notify("STOPPING=1")
@@ -127,6 +127,11 @@ class Service:
             raise RuntimeError(ended_by(self._failure, self._ours)) from self._failure
         if self._starting.moved:
             raise RuntimeError(f"{self._starting.moved}, and this service stands by")
+
+    @property
+    def address(self) -> str:
+        """The address at which it listens."""
+        return self._listeners.address
 
     def fail(self, error: BaseException) -> None:
         """End the service: its memory cannot be trusted. It restarts from its database."""

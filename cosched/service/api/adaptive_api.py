@@ -88,13 +88,9 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         return sizing
 
     def _told(self, record: JobRecord, sizing: Sizing) -> wire.ReachBoundaryResponse:
-        message = wire.ReachBoundaryResponse(
-            adaptation=_adaptation(sizing),
-            generation=sizing.generation,
-            nodes=sizing.names or self._serving.resizes.occupied(str(record.id)),
-            least=least_of(record),
-            ideal=record.nodes,
-        )
+        nodes = sizing.names or self._serving.resizes.occupied(str(record.id))
+        message = wire.ReachBoundaryResponse(adaptation=_adaptation(sizing), generation=sizing.generation, nodes=nodes)
+        message.least, message.ideal = least_of(record), record.nodes
         if sizing.told_at is not None:
             left = sizing.told_at + self._serving.resizes.rules.patience - self.domain.clock.now()
             message.answer_within.CopyFrom(Duration(seconds=max(0, left)))

@@ -130,11 +130,8 @@ class Charges:
         first = now // HOUR - DAY
         for key in [key for key in self._held if key[1] <= first]:
             del self._held[key]
-        present: int = sum(
-            record.node_count * (now - record.job.held_since)
-            for record in self._jobs.values()
-            if record.state is JobState.HOLDING and self.account(record) == account
-        )
+        holding = [job for job in self._jobs.values() if job.state is JobState.HOLDING and self.account(job) == account]
+        present: int = sum(record.node_count * (now - record.job.held_since) for record in holding)
         return present + sum(held for (whose, _), held in self._held.items() if whose == account)
 
     def may_hold(self, job: JobId, now: int) -> bool:
