@@ -346,14 +346,10 @@ class Manager(SchedulerKeys):
         return system is None or system.can_group
 
     @model_validator(mode="after")
-    def _schedules_or_is_scheduled(self) -> Self:
+    def _says_what_its_scheduler_takes(self) -> Self:
         given = sorted(self.model_fields_set - {"kind", "settings"})
         if given and self.schedules:
             raise KeyedError((given[0],), f"has no effect: {self.kind} schedules by itself")
-        return self
-
-    @model_validator(mode="after")
-    def _of_this_scheduler(self) -> Self:
         chosen = kinds()[self.scheduler]
         resizing = next((kind for kind in kinds().values() if kind.capabilities.resize), None)
         for key in RESIZING if not chosen.capabilities.resize else ():

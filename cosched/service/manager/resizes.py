@@ -120,7 +120,6 @@ class Resizes:
         self._tell(job)
 
     async def _give(self, job: JobId) -> None:
-        """Give the job what it lacks, and tell it."""
         if (given := self._given(job)) and 0 < (occupied := len(self.occupied(job))) < given:
             self.room(job, given - occupied)
             self._tell_used(job, given)
