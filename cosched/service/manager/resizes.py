@@ -135,8 +135,7 @@ class Resizes:
         sizing, occupied, given = self._domain.sizes.of(job), self.occupied(job), self._given(job)
         if sizing is None or len(occupied) < given:
             return
-        others = (name for name in occupied if name not in sizing.names)
-        names = [*sizing.names, *others][:given]
+        names = [*sizing.names, *(name for name in occupied if name not in sizing.names)][:given]
         if names != sizing.names:
             self._domain.turns.happen(self._domain.sizes.tell, job, names)
 

@@ -115,8 +115,7 @@ class Lockstep:
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
-        quiet = not self._outside.changed and not self._time.has_news
-        return quiet and self._submissions.next is not None
+        return not self._outside.changed and not self._time.has_news and self._submissions.next is not None
 
     @property
     def _next_timer(self) -> int | None:
