@@ -43,7 +43,7 @@ from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.page.page_api import Described
-from cosched.service.page.sampling import Sampling
+from cosched.service.page.sampling import sample_interval, take_sample
 from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
@@ -287,7 +287,9 @@ class Service:
             machines = self._choosing.machines
             every("machines", max(1, machines.refresh), lambda: self._task(machines.gathered()))
         if section.page is not None:
-            Sampling(self.store, self.clock, self.views, section.page.history).start(self.timers)
+            take = partial(take_sample, self.store, self.clock, self.views, section.page.history)
+            take()
+            every("sample", sample_interval(section.page.history), take)
         if section.domain.idle_end is not None:
             every("idle", min(IDLE, section.domain.idle_end), self._end_if_idle)
         if section.domain.schedule_interval:

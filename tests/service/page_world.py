@@ -26,7 +26,7 @@ from cosched.service.page.application import application
 from cosched.service.page.limits import Limits
 from cosched.service.page.page_api import Described, PageApi
 from cosched.service.page.peers_told import PeersTold
-from cosched.service.page.sampling import Sampling
+from cosched.service.page.sampling import take_sample
 from cosched.service.page.site import Site
 from cosched.service.page.viewers import Policy, Viewers
 from cosched.service.peers.peer import PeerView
@@ -202,8 +202,8 @@ def filled(folder: Path, jobs: int, pairs: int, settings: CoschedulingSettings =
         world.at(at, partial(a.submit, job, nodes, run, pair))
         if pair is not None and job % (3 * every):
             world.at(at + 30, partial(b.submit, job // every, 1 + nodes // 2, run, pair))
-    sampling = Sampling(a.store, a.domain.clock, Views(a.domain, a.domain.clock), 7 * 86400)
+    take = partial(take_sample, a.store, a.domain.clock, Views(a.domain, a.domain.clock), 7 * 86400)
     for at in range(1000, 2800, 300):
-        world.at(at, sampling.take)
+        world.at(at, take)
     world.run(2800)
     return world

@@ -99,9 +99,8 @@ class PageServer:
 
     def start(self, listeners: Sequence[socket.socket]) -> None:
         """Serve these sockets, which it owns from now on."""
-        self._acceptors = [
-            Acceptor(listener, self._accepted, self._viewers.believed, _origin) for listener in listeners
-        ]
+        believed = self._viewers.believed
+        self._acceptors = [Acceptor(listener, self._accepted, believed, _origin) for listener in listeners]
         self._look_later()
 
     async def stop(self) -> None:

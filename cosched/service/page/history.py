@@ -6,7 +6,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -258,33 +257,25 @@ def _node_shares(samples: Sequence[Sample], size: int) -> tuple[list[tuple[str, 
     return shares, f"{busy:.1f} nodes busy, {held:.1f} held"
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How long something took: places in percent of the scale, and the same in words; none of it: there was none."""
+def spreads(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[list[dict[str, Any]], list[Tick]]:
+    """Return how long things took, given by name, class in the style sheet, and seconds; and the ticks of the scale.
 
-    name: str
-    kind: str  # its class in the style sheet
-    count: int
-    low: float  # a tenth took no longer
-    width: float  # up to what nine tenths took at most
-    median: float
-    said: tuple[str, str, str]  # median, nine tenths, longest
-
-
-def spreads(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[list[Spread], list[Tick]]:
-    """Return the spreads of seconds, given by name, kind and values, and the ticks of their scale."""
+    Of each: its count; in percent of the scale `low`, which a tenth does not exceed, `width` up to what nine tenths do
+    not, and the median; and `said`: the median, nine tenths, and the longest. There may be none of it.
+    """
     longest = max((max(values) for *_, values in found if values), default=0)
     end = next((tick for tick in _TICKS if tick >= longest), longest)
 
     def at(seconds: float) -> float:
         return round(100 * math.log1p(seconds) / math.log1p(end), 2)
 
-    def spread(name: str, kind: str, values: Sequence[int]) -> Spread:
+    def spread(name: str, kind: str, values: Sequence[int]) -> dict[str, Any]:
+        told = {"name": name, "kind": kind, "count": len(values)}
         if not values:
-            return Spread(name, kind, 0, 0, 0, 0, ("–", "–", "–"))
+            return {**told, "said": ("–", "–", "–")}
         low, middle, high = (_quantile(values, share) for share in (0.1, 0.5, 0.9))
-        said = (words.span(middle), words.span(high), words.span(max(values)))
-        return Spread(name, kind, len(values), at(low), round(max(0.6, at(high) - at(low)), 2), at(middle), said)
+        said, width = tuple(map(words.span, (middle, high, max(values)))), round(max(0.6, at(high) - at(low)), 2)
+        return {**told, "low": at(low), "width": width, "median": at(middle), "said": said}
 
     ticks = [Tick(at(tick), words.span(tick)) for tick in _TICKS if tick <= end]
     return [spread(name, kind, sorted(values)) for name, kind, values in found], ticks

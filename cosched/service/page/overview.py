@@ -17,7 +17,7 @@ from cosched.service.page.listing import Listing, matching
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.problems import Situation, glance, problems
-from cosched.service.page.timeline import SPANS, Axis, Bar, Outlook, lane, span_of, start_of
+from cosched.service.page.timeline import SPANS, Axis, Bar, Outlook, lane, start_of
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord, Reader
 
@@ -115,11 +115,12 @@ class Overviews:
 def _past(records: Iterable[JobRecord], instant: int) -> str:
     """Return the shortest span that shows half of these jobs, or of those that have not ended, since their submission.
 
-    So one that waits for long does not make slivers of all others.
+    So one that waits for long does not make slivers of all others. It is the longest, if none reaches so far back.
     """
     shown = list(records)
     ages = sorted(instant - one.submitted_at for one in [one for one in shown if not one.state.final] or shown)
-    return span_of(ages[(len(ages) - 1) // 2] if ages else 0)
+    age = ages[(len(ages) - 1) // 2] if ages else 0
+    return next((past for past, seconds in SPANS.items() if age <= seconds), list(SPANS)[-1])
 
 
 def _ends(records: Iterable[JobRecord]) -> Iterator[int]:

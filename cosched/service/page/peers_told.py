@@ -34,9 +34,7 @@ class Told:
 class PeersTold:
     """The answers of all peers."""
 
-    def __init__(
-        self, here: DomainName, peers: PeerClients, patience: float, silent: Callable[[DomainName], str]
-    ) -> None:
+    def __init__(self, here: DomainName, peers: PeerClients, patience: float, silent: Callable[[str], str]) -> None:
         """`patience`: seconds for an answer; then the page does without. `silent` says that a peer gives none."""
         self._silent = silent
         self._here = here

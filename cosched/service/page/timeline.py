@@ -25,11 +25,6 @@ _LEAST = 0.4  # percent: what is shorter can still be seen
 _HOLD_ENDS = ("released", "started", "ended", "unlinked")
 
 
-def span_of(age: float) -> str:
-    """Return the shortest of the spans that reaches so many seconds back; the longest, if none does."""
-    return next((past for past, seconds in SPANS.items() if age <= seconds), list(SPANS)[-1])
-
-
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A span of a lane, or a mark (its width is 0): `kind` is its class in the style sheet; `said` stands beside it."""
@@ -125,9 +120,7 @@ def _compressed(seconds: float) -> float:
     return seconds if seconds <= EVEN else EVEN * (1 + math.log(seconds / EVEN))
 
 
-def lane(
-    axis: Axis, job: Job, events: Sequence[Event] = (), expected: datetime | None = None, said: str = ""
-) -> list[Bar]:
+def lane(axis: Axis, job: Job, events: Sequence[Event], expected: datetime | None, said: str) -> list[Bar]:
     """Return the bars of a job: queued, held, running, until its limit; its slot or expected start, as is `said`."""
     if job.slot is not None or job.started_at is not None or job.ended_at is not None:
         expected = None

@@ -18,7 +18,7 @@ from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 
-SOON = 1.0  # seconds
+SOON = 1.0  # seconds, instead of FRESH, for which the state of a mate whose job has just ended is new enough
 PATIENCE = 1.0  # seconds for which who looks waits for answers
 LOOKS_ON = 300.0  # seconds for which somebody who has looked is expected to look again
 MOST_ASKED = 1000  # mates by one look
@@ -51,17 +51,13 @@ class MateLooks:
 
     def _ask(self, record: JobRecord, peer: Domain, mate: JobId) -> asyncio.Task[None] | None:
         """Return the question that is open about this mate, or is to be asked; None: its state is new enough."""
-        key = str(record.id), peer
-        if self._states.may_be_old(*key, mate, self._fresh(record)) and key not in self._open:
+        key, ended = (str(record.id), peer), record.ended_at
+        just_ended = ended is not None and self._domain.clock.now() < ended + FRESH  # its mate soon may have, too
+        if self._states.may_be_old(*key, mate, SOON if just_ended else FRESH) and key not in self._open:
             self._states.asks(*key)
             task = self._open[key] = self._tasks.run(self._asked(record, peer, mate))
             task.add_done_callback(lambda _: self._open.pop(key))
         return self._open.get(key)
-
-    def _fresh(self, record: JobRecord) -> float:
-        """Return for how many seconds a state is new enough: few when the job has just ended, as its mate soon may."""
-        just_ended = record.ended_at is not None and self._domain.clock.now() < record.ended_at + FRESH
-        return SOON if just_ended else FRESH
 
     async def _asked(self, record: JobRecord, peer: Domain, mate: JobId) -> None:
         """Ask once; again if the mate has changed meanwhile. What became known meanwhile is newer than the answer."""

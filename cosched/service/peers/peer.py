@@ -235,19 +235,14 @@ class PeerClient:
         """Whether the peer can be reached after all. CallError if a problem with TLS prevents the connection: the peer
         then looks as if it were down.
         """
-        remaining = deadline - self._loop.time()
-        problem = await self._tls_problem(remaining) if remaining > 0 else None
+        remaining, address, problem = deadline - self._loop.time(), self._peer.address, None
+        if remaining > 0 and self._credentials is not None:
+            problem = await self._credentials.probe(address, remaining, self._peer.identity)
+        elif remaining > 0 and not self._peer.is_local and await speaks_tls(address, remaining):
+            problem = "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
         if problem:
             raise CallError(Failure.REFUSED, one_line(problem))
         return problem is not None
-
-    async def _tls_problem(self, timeout: float) -> str | None:
-        """Return the problem in one line; empty: there is none; None: the peer cannot be reached."""
-        if self._credentials is not None:
-            return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
-        if not self._peer.is_local and await speaks_tls(self._peer.address, timeout):
-            return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
-        return None
 
     async def _usable_line(self) -> Line:
         """Return the line for a new call: a new one if the certificates have changed, or if the last attempt to connect

@@ -60,9 +60,8 @@ SAVE_JOB = f"UPDATE jobs SET {_CHANGES} WHERE id = ?1"  # the parameters are tho
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
 ADD_EVENT = _insert("events", EVENT_COLUMNS)
 ADD_AUDIT = _insert("audit", AUDIT_COLUMNS)
-COUNT_AUDIT = """
-    UPDATE audit SET times = ? WHERE at = ? AND who = ? AND via = ? AND method = ? AND outcome = ? AND detail = ?
-"""
+_REFUSAL = "at = ? AND who = ? AND via = ? AND method = ? AND outcome = ? AND detail = ?"
+COUNT_AUDIT = f"UPDATE audit SET times = ? WHERE {_REFUSAL}"
 DROP_JOB = "DELETE FROM jobs WHERE id = ?"
 DROP_SCRIPT = "DELETE FROM scripts WHERE job = ?"
 SAVE_ANSWER = f"""

@@ -101,7 +101,13 @@ class Store(Reading):
         """
         if self.damage.found is not None:
             raise self.damage.found
-        if self._moved():  # nobody would find what is written now
+        try:
+            moved = self._identities() != self._files
+        except FileNotFoundError:
+            moved = True
+        except OSError as error:
+            raise StoreError.of(self._path, error) from None
+        if moved:  # nobody would find what is written now
             raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
         self._execute("BEGIN IMMEDIATE")
         try:
@@ -115,15 +121,6 @@ class Store(Reading):
                 with suppress(StoreError):  # in the database, most of the log takes the place of what was there
                     self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
             raise
-
-    def _moved(self) -> bool:
-        """Return whether other files, or none, have the database's names now."""
-        try:
-            return self._identities() != self._files
-        except FileNotFoundError:
-            return True
-        except OSError as error:
-            raise StoreError.of(self._path, error) from None
 
     def _identities(self) -> tuple[int, ...]:
         """Return device and inode of the files that have the database's names now."""
@@ -178,10 +175,7 @@ class Store(Reading):
         self._write(statements.COUNT_AUDIT, [(record.times, *named)])
 
     def save_answer(self, peer: str, caller: str, request_id: str, kind: str, reply: Sequence[Any]) -> None:
-        """Store the answer to a mutating call of a peer's job; it replaces the answer to the job's last call.
-
-        `kind`, `reply`: the answer's type and its fields, plain values for JSON.
-        """
+        """Store type and fields of the answer to a mutating call of a peer's job, instead of that to its last call."""
         self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, json.dumps([*reply]))])
 
     def save_reply(self, who: str, request_id: str, method: str, job: int | None, error: str) -> None:

@@ -40,17 +40,13 @@ def read_revocations(path: Path, authorities: Sequence[x509.Certificate]) -> Rev
     """Read the lists in a PEM file, each of one of these authorities; InputError."""
     lists = parse_lists(path, read(path))
     for each in lists:
-        _check(path, each, authorities)
+        if not any(_is_of(each, authority) for authority in authorities):
+            of = each.issuer.rfc4514_string()
+            raise InputError(str(path), None, f"is of {of}, whose certificate is not in tls.ca, or not signed by it")
+        if any(extension.oid == x509.DeltaCRLIndicator.oid for extension in each.extensions):
+            raise InputError(str(path), None, "has only what changed since another list: name a complete one")
     revoked = frozenset((each.issuer.public_bytes(), entry.serial_number) for each in lists for entry in each)
     return Revocations(path, revoked, min((end for each in lists if (end := each.next_update_utc)), default=None))
-
-
-def _check(path: Path, found: x509.CertificateRevocationList, authorities: Sequence[x509.Certificate]) -> None:
-    if not any(_is_of(found, authority) for authority in authorities):
-        issuer = found.issuer.rfc4514_string()
-        raise InputError(str(path), None, f"is of {issuer}, whose certificate is not in tls.ca, or not signed by it")
-    if any(extension.oid == x509.DeltaCRLIndicator.oid for extension in found.extensions):
-        raise InputError(str(path), None, "has only what changed since another list: name a complete one")
 
 
 def _is_of(found: x509.CertificateRevocationList, authority: x509.Certificate) -> bool:

@@ -49,11 +49,9 @@ async def speaks_tls(address: str, timeout: float) -> bool:
     """Return whether HOST:PORT answers a client that begins with TLS within `timeout` seconds, even by a refusal."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2"])
-    host, _, port = address.rpartition(":")
     try:
         async with asyncio.timeout(timeout):
-            _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, server_hostname="")
+            _, writer = await _connected(address, context, "")
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")
     except OSError:  # TimeoutError too
@@ -62,15 +60,17 @@ async def speaks_tls(address: str, timeout: float) -> bool:
     return True
 
 
-async def _attempt(material: Material, address: str, identity: str | None) -> str | None:
-    context = material.client_context()
+async def _connected(
+    address: str, context: ssl.SSLContext, name: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     context.set_alpn_protocols(["h2"])
     host, _, port = address.rpartition(":")
-    name = server_name(identity) if identity else None
+    return await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, server_hostname=name)
+
+
+async def _attempt(material: Material, address: str, identity: str | None) -> str | None:
     try:
-        reader, writer = await asyncio.open_connection(
-            host.strip("[]"), int(port), ssl=context, server_hostname=name or ""
-        )
+        reader, writer = await _connected(address, material.client_context(), server_name(identity) if identity else "")
     except ssl.SSLError as error:
         return _handshake_problem(error, material)
     except OSError:
