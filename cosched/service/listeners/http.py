@@ -21,10 +21,8 @@ MAX_HEAD = 8192  # bytes of a request's line and headers
 MAX_REASON = 500  # characters of the problem
 PATIENCE = 5.0  # seconds for a whole connection
 CONNECTIONS = 32
-
 PLAIN = "text/plain; charset=utf-8"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
-
 _log = logging.getLogger(__name__)
 
 

@@ -107,12 +107,12 @@ def listen_at(path: Path, mode: int = EVERYBODY) -> socket.socket:
         public.bind(os.fspath(path))
         path.chmod(mode)
         public.listen()
+        return public
     except BaseException as error:
         public.close()
         if isinstance(error, OSError):
             raise InputError(str(path), None, f"cannot be listened on: {reason_of(error, path)}") from None
         raise
-    return public
 
 
 def _make_way(path: Path) -> None:

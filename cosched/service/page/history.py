@@ -73,8 +73,7 @@ class Histories:
             self._used[past] = now, found
         seen = [(user, used) for user, used in found.items() if described.policy.sees(viewer, user)]
         seen.sort(key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
-        costs = ([f"{seconds / HOUR:.2f}" for seconds in used.cost] for _, used in seen)
-        return [(user, len(used.jobs), cost) for (user, used), cost in zip(seen[:MAX_USERS], costs, strict=False)]
+        return [(user, len(used.jobs), [f"{one / HOUR:.2f}" for one in used.cost]) for user, used in seen[:MAX_USERS]]
 
 
 class _Making:
@@ -105,18 +104,14 @@ class _Making:
         paired = [(event.at - since, how) for event in starts if (how := _how(event, gaps))]
         with_mates, others = await self._waits(events, starts)
         found, scale = spreads(
-            (
-                ("Waits of jobs with mates", "with-mates", with_mates),
-                ("Waits of other jobs", "others", others),
-                ("Holds", "held", _holds(events)),
-                ("Starts apart from the mate", "apart", list(gaps.values())),
-            )
+            ("Waits of jobs with mates", "with-mates", with_mates),
+            ("Waits of other jobs", "others", others),
+            ("Holds", "held", _holds(events)),
+            ("Starts apart from the mate", "apart", list(gaps.values())),
         )
         asked = {"length": words.span(self._length), "past": self._past, "spans": spans if len(spans) > 1 else []}
-        charts = {
-            "nodes": self._nodes([one for one in samples if one.at >= since], since),
-            "starts": self._starts(paired),
-        }
+        measured = [one for one in samples if one.at >= since]
+        charts = {"nodes": self._nodes(measured, since), "starts": self._starts(paired)}
         away, ticks = self._away(events, instant, axis), axis.ticks()
         listed = {"tiles": _tiles(paired, kinds), "spreads": found, "scale": scale, "away": away, "ticks": ticks}
         return {"now": now, **asked, **charts, **listed}
@@ -257,7 +252,7 @@ def _node_shares(samples: Sequence[Sample], size: int) -> tuple[list[tuple[str, 
     return shares, f"{busy:.1f} nodes busy, {held:.1f} held"
 
 
-def spreads(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[list[dict[str, Any]], list[Tick]]:
+def spreads(*found: tuple[str, str, Sequence[int]]) -> tuple[list[dict[str, Any]], list[Tick]]:
     """Return how long things took, given by name, class in the style sheet, and seconds; and the ticks of the scale.
 
     Of each: its count; in percent of the scale `low`, which a tenth does not exceed, `width` up to what nine tenths do

@@ -118,8 +118,7 @@ def _points(domain: str, moments: Sequence[Moment], axis: Axis) -> list[Point]:
 
 def _gap(job: Job, axis: Axis) -> Bar | None:
     """Return the time between the job's start and that of its mate, or the others of its group; None: together."""
-    gaps = [mate.gap for mate in job.mates] if job.group is None else [job.group.gap]
-    gap = next((one for one in gaps if one is not None), timedelta())
+    gap = sentences.gap(job)
     if job.started_at is None or abs(gap) < timedelta(seconds=1):
         return None
     begin, end = sorted((job.started_at, job.started_at - gap))

@@ -61,7 +61,10 @@ class Sums:
             self.waiting[peer] += 1
             self.held_here[peer] += holds
             self.held_there[peer] += there
-            self.waits.setdefault((peer, kind), Wait(peer, kind)).add(record)
+            wait = self.waits.setdefault((peer, kind), Wait(peer, kind))
+            wait.jobs += 1
+            wait.nodes += record.nodes
+            wait.oldest = min(wait.oldest, record.submitted_at)
 
 
 @dataclass(slots=True)
@@ -73,12 +76,6 @@ class Wait:
     jobs: int = 0
     nodes: int = 0
     oldest: int = 2**62  # submission of the first, in the service's own time
-
-    def add(self, record: JobRecord) -> None:
-        """Count one more."""
-        self.jobs += 1
-        self.nodes += record.nodes
-        self.oldest = min(self.oldest, record.submitted_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,9 +261,8 @@ def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "
         width = round(100 * nodes[kind] / total, 2) if total else 0.0
         shares.append((kind, round(place, 2), width))
         place += width
-    said = ", ".join(f"{number} {kind}" for kind, number in nodes.items() if number)
-    held = f"{words.count(total, 'node')}: {said}"
+    said = f"{words.count(total, 'node')}: {', '.join(f'{number} {kind}' for kind, number in nodes.items() if number)}"
     if domain.slots or domain.scheme == "off":  # its jobs never hold
-        return DomainCard(domain.name, note, facts, shares, None, held)
+        return DomainCard(domain.name, note, facts, shares, None, said)
     cap = Decimal(domain.max_held_fraction or "1")
-    return DomainCard(domain.name, note, facts, shares, float(100 * cap), f"{held}; at most {int(cap * total)} held")
+    return DomainCard(domain.name, note, facts, shares, float(100 * cap), f"{said}; at most {int(cap * total)} held")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from cosched.client import Job, Mate, Member
 from cosched.core.job import JobState
@@ -166,8 +166,11 @@ def _hold_ends(job: Job, now: datetime) -> str:
 
 
 def _together(job: Job) -> str:
-    gaps = [mate.gap for mate in job.mates if mate.gap is not None]
-    if job.group is not None and job.group.gap is not None:
-        gaps = [job.group.gap]
-    late = gaps[0].total_seconds() if gaps else 0.0
+    late = gap(job).total_seconds()
     return f" {span(abs(late))} {'after' if late > 0 else 'before'} its mate" if abs(late) >= 1 else ""
+
+
+def gap(job: Job) -> timedelta:
+    """Return how much later the job started than its mate, or the others of its group; 0: that is not known."""
+    gaps = [mate.gap for mate in job.mates] if job.group is None else [job.group.gap]
+    return next((one for one in gaps if one is not None), timedelta())

@@ -152,12 +152,12 @@ def _held(axis: Axis, job: Job, events: Sequence[Event]) -> Iterator[Bar]:
         elif event.kind in _HOLD_ENDS and since is not None and event.at is not None:
             yield from axis.bar("held", since, event.at)
             since = None
-    if since is not None and job.state == "holding" and job.holds.until is not None:
+    if since is None:
+        return
+    if job.state == "holding" and job.holds.until is not None:
         yield from axis.bar("booked", axis.now, job.holds.until)
-    if since is not None:
-        over = job.started_at or job.ended_at or (axis.now if job.state in ("holding", "ready") else None)
-        if over is not None:
-            yield from axis.bar("held", since, over)
+    if over := job.started_at or job.ended_at or (axis.now if job.state in ("holding", "ready") else None):
+        yield from axis.bar("held", since, over)
 
 
 def _ran(axis: Axis, job: Job) -> Iterator[Bar]:

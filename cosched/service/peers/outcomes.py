@@ -39,11 +39,14 @@ class CallError(Exception):
 
 def failure(error: AioRpcError, mutating: bool) -> CallError:
     """Return the failure of a call that was, or may have been, sent; `mutating`: one that changes something."""
-    return CallError(_kind(error, mutating), _describe(error), _reason(error))
+    reason, metadata = error_info(error) or ("", {})  # the peer's own
+    words = " ".join(filter(None, (error.code().name, reason, metadata.get("field", ""))))
+    text = (error.details() or "").rpartition("last error: ")[2].removeprefix("UNKNOWN: ")
+    return CallError(_kind(error, reason, mutating), one_line(f"{words}: {text}" if text else words), reason)
 
 
-def _kind(error: AioRpcError, mutating: bool) -> Failure:
-    code, reason = error.code(), _reason(error)
+def _kind(error: AioRpcError, reason: str, mutating: bool) -> Failure:
+    code = error.code()
     if code.name not in _NO_REFUSALS:
         return Failure.REFUSED
     if code is StatusCode.RESOURCE_EXHAUSTED:
@@ -57,21 +60,9 @@ def _kind(error: AioRpcError, mutating: bool) -> Failure:
     return Failure.TIMEOUT
 
 
-def _reason(error: AioRpcError) -> str:
-    """Return the reason that the peer itself gave; empty if there is none."""
-    return (error_info(error) or ("",))[0]
-
-
 def is_lost(error: AioRpcError) -> bool:
     """Return whether there was no connection, or it broke, so that the peer itself did not answer."""
     return error.code() is StatusCode.UNAVAILABLE and error_info(error) is None
-
-
-def _describe(error: AioRpcError) -> str:
-    reason, metadata = error_info(error) or ("", {})
-    words = " ".join(filter(None, (error.code().name, reason, metadata.get("field", ""))))
-    text = (error.details() or "").rpartition("last error: ")[2].removeprefix("UNKNOWN: ")
-    return one_line(f"{words}: {text}" if text else words)
 
 
 def one_line(text: str) -> str:

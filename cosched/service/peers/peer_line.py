@@ -23,7 +23,6 @@ from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 from cosched.validation.addresses import UNIX, socket_path
 
 MAX_MESSAGE = 64 * 1024  # bytes, each way
-
 Options = Sequence[tuple[str, str | int]]
 
 

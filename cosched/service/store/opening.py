@@ -138,11 +138,10 @@ def _upgraded(path: Path) -> Database:
             database.execute(f"PRAGMA {setting}")
         take_up(database)
         MIGRATIONS.apply(database)
-    except ValueError as error:
+    except BaseException as error:
         database.close()
-        raise StoreError(path, f"what is kept of its jobs: {error}", damaged=True) from None
-    except BaseException:
-        database.close()
+        if isinstance(error, ValueError):
+            raise StoreError(path, f"what is kept of its jobs: {error}", damaged=True) from None
         raise
     return database
 

@@ -51,7 +51,7 @@ async def speaks_tls(address: str, timeout: float) -> bool:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         async with asyncio.timeout(timeout):
-            _, writer = await _connected(address, context, "")
+            _, writer = await _open(address, context, "")
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")
     except OSError:  # TimeoutError too
@@ -60,9 +60,7 @@ async def speaks_tls(address: str, timeout: float) -> bool:
     return True
 
 
-async def _connected(
-    address: str, context: ssl.SSLContext, name: str
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _open(address: str, context: ssl.SSLContext, name: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     context.set_alpn_protocols(["h2"])
     host, _, port = address.rpartition(":")
     return await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, server_hostname=name)
@@ -70,7 +68,7 @@ async def _connected(
 
 async def _attempt(material: Material, address: str, identity: str | None) -> str | None:
     try:
-        reader, writer = await _connected(address, material.client_context(), server_name(identity) if identity else "")
+        reader, writer = await _open(address, material.client_context(), server_name(identity) if identity else "")
     except ssl.SSLError as error:
         return _handshake_problem(error, material)
     except OSError:
