@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,28 +25,6 @@ MOST = 4096  # squares; of more nodes each stands for several
 MOST_LINES = 500
 MOST_NAMES = 200  # letters of a list of names
 STATES = ("held", "busy", "idle", "down", "unknown")  # in the order of the list, and of a map without names
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Nodes that do the same: what, for which job (empty: none, or none that the viewer may see), until when."""
-
-    state: str
-    count: int
-    job: str
-    name: str
-    owner: str
-    mates: str
-    until: str
-    names: str
-    path: str  # which draws their squares, of 1 x 1
-
-    @property
-    def said(self) -> str:
-        """All of it in words."""
-        of = f"{self.job} of {self.owner}" if self.job else ""
-        waits = f"for {self.mates}" if self.mates and self.state == "held" else ""
-        return ", ".join(filter(None, (f"{words.count(self.count, 'node')} {self.state}", of, waits, self.until)))
 
 
 class NodeMaps:
@@ -101,15 +78,19 @@ class NodeMaps:
         record = self._described.domain.jobs.get(id)
         return record if record is not None and self._described.policy.sees(viewer, record.owner) else None
 
-    def _group(self, viewer: Viewer, nodes: Nodes, path: str, now: datetime) -> Group:
+    def _group(self, viewer: Viewer, nodes: Nodes, path: str, now: datetime) -> dict[str, Any]:
+        """Return what nodes do that do the same, for which job (empty: none that the viewer may see), until when."""
         id = nodes.job.rpartition(":")[2] if nodes.job is not None else ""
-        record, names = self._seen(viewer, id), _short(nodes.names)
+        record, said = self._seen(viewer, id), f"{words.count(nodes.count, 'node')} {nodes.state}"
+        group = {"state": nodes.state, "count": nodes.count, "names": _short(nodes.names), "path": path}
         if record is None:
-            return Group(nodes.state, nodes.count, "", "", "", "", nodes.reason, names, path)
+            said = ", ".join(filter(None, (said, nodes.reason)))
+            return {**group, "job": "", "name": "", "owner": "", "mates": "", "until": nodes.reason, "said": said}
         job = Job(self._described.views.job(record))
-        return Group(
-            nodes.state, nodes.count, id, job.name, job.owner, sentences.mates(job), _until(job, now), names, path
-        )
+        mates, until = sentences.mates(job), _until(job, now)
+        waits = f"for {mates}" if mates and nodes.state == "held" else ""
+        said = ", ".join(filter(None, (said, f"{id} of {job.owner}", waits, until)))
+        return {**group, "job": id, "name": job.name, "owner": job.owner, "mates": mates, "until": until, "said": said}
 
 
 def _rank(group: cluster_pb2.NodeGroup) -> int:
@@ -131,7 +112,7 @@ def _short(names: Sequence[str]) -> str:
 
 
 def _paths(groups: Sequence[Nodes], each: int, columns: int) -> list[str]:
-    """Return what draws the squares of each group: by the order of all names, else one group after the other."""
+    """Return what draws the squares, of 1 x 1, of each group: by the order of all names, else one after the other."""
     places = _places(groups)
     return [_path(sorted({place // each for place in of}), columns) for of in places]
 
