@@ -12,26 +12,21 @@ from cosched.cli.parameters import Command, all_of
 STRATEGIES = ("dynamic", "static", "user")
 
 
-class ApplicationName(click.ParamType[str]):
-    """NAME,key=value,... of an application."""
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Complete the name of an application."""
+    from cosched.planning.loading import applications
 
-    name = "application"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Complete the name."""
-        from cosched.planning.loading import applications
-
-        found = applications().items()
-        return [CompletionItem(name, help=each.purpose) for name, each in found if name.startswith(incomplete)]
+    found = applications().items()
+    return [CompletionItem(name, help=each.purpose) for name, each in found if name.startswith(incomplete)]
 
 
 def problem_options(*, required: bool, strategies: bool = True) -> Callable[[Command], Command]:
     """Return --application, --size and, if there are `strategies`, --strategy."""
-    name, sizes = ApplicationName(), click.IntRange(1, 10**9)
+    named, sizes = "NAME[,KEY=VALUE]...", click.IntRange(1, 10**9)
     what = "The application to run."
     how = "Search with what holds now, or at any time; or the fewest machines that hold the data."
     each = [
-        click.option("--application", type=name, metavar="NAME[,KEY=VALUE]...", required=required, help=what),
+        click.option("--application", metavar=named, required=required, help=what, shell_complete=_complete),
         click.option("--size", type=sizes, metavar="N", required=required, help="The size of its problem."),
     ]
     if strategies:

@@ -10,7 +10,7 @@ import click
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable, table
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.terminal import show_json, show_table, show_text
 from cosched.client.node_names import fold
 
 if TYPE_CHECKING:
@@ -29,14 +29,11 @@ def nodes(as_json: bool, server: str | None) -> None:
     """Show the nodes of the domain, in groups of equal state and job."""
     with connected(server) as client:
         groups = client.nodes()
-    if as_json:
-        show_json(groups)
-        return
     rows = [
         (group.state, str(group.count), *map(printable, (fold(group.names), group.job or "", group.reason)))
         for group in groups
     ]
-    show_text(table(NODES_HEADER, rows, numbers=("NODES",)))
+    show_table(NODES_HEADER, rows, ("NODES",), groups if as_json else None)
 
 
 @click.command()

@@ -31,11 +31,9 @@ class ColumnOptions(click.Command):
         for name, column in columns.items():
             declared = [f"--{name.replace('_', '-')}", PREFIX + name]
             said = f"{column.help[:1].upper()}{column.help[1:]}."
-            if column.flag:
-                option = click.Option(declared, flag_value=column.flag, help=said)
-            else:
-                option = click.Option(declared, metavar="N" if column.is_number else "TEXT", help=said)
-            self.params.insert(1, option)
+            how: dict[str, Any] = {"metavar": "N" if column.is_number else "TEXT"}
+            how = {"flag_value": column.flag} if column.flag else how
+            self.params.insert(1, click.Option(declared, help=said, **how))
         return [PREFIX + name for name in columns]
 
 

@@ -14,8 +14,8 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.jobs import JOB_ID
 from cosched.cli.client.time_limits import TIME_LIMIT
 from cosched.cli.output.failures import FAILED, Failure
-from cosched.cli.output.plain_text import printable, table
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import show_table
 
 if TYPE_CHECKING:
     from cosched.client import Client, FoundMate
@@ -56,10 +56,7 @@ def mates(
             found = client.find_mates(job)
         if wait:
             found = when_placed(client, job or inside or "", found, until)
-    if as_json:
-        show_json(found)
-        return
-    show_text(table(HEADER, map(_row, found), numbers=("PORT",)))
+    show_table(HEADER, map(_row, found), ("PORT",), found if as_json else None)
 
 
 def when_placed(client: Client, job: str, found: list[FoundMate], until: float | None) -> list[FoundMate]:

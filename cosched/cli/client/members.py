@@ -81,10 +81,8 @@ def _asked(domain: str, stack: ExitStack, name: str, id: str | None) -> tuple[Cl
     try:
         client = stack.enter_context(connected_to(domain))
         return client, client.job(id) if id is not None else _last(client, name), ""
-    except InputError as error:
-        return None, None, error.reason
-    except ClientError as error:
-        return None, None, str(error)
+    except (InputError, ClientError) as error:
+        return None, None, error.reason if isinstance(error, InputError) else str(error)
 
 
 def _last(client: Client, name: str) -> Job | None:

@@ -11,8 +11,8 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.wording import CODES, STATE_CODES, WAITING, kept_until, local_time
-from cosched.cli.output.plain_text import cut, printable, table
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.plain_text import cut, printable
+from cosched.cli.output.terminal import show_table
 from cosched.cli.parameters import Parsed
 from cosched.client.node_names import fold
 from cosched.validation.durations import clock
@@ -72,19 +72,13 @@ def queue(
     with connected(server) as client:
         if starts:
             waiting = _by_start(client, client.jobs(states or WAITING, user, paired))
-            if as_json:
-                show_json([job.as_dict() | {"explanation": told} for job, told in waiting])
-            else:
-                rows = (_start_row(*told) for told in waiting)
-                show_text(table(START_HEADER, rows, numbers=("JOBID", "PLACE", "NODES")))
+            found = [job.as_dict() | {"explanation": told} for job, told in waiting] if as_json else None
+            show_table(START_HEADER, (_start_row(*told) for told in waiting), ("JOBID", "PLACE", "NODES"), found)
             return
         now = client.domain().now
         jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
         shown: list[Any] = list(jobs) if as_json else [_row(job, now) for job in jobs]
-    if as_json:
-        show_json(shown)
-    else:
-        show_text(table(HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
+    show_table(HEADER, shown, ("JOBID", "TIME", "NODES"), shown if as_json else None)
 
 
 @click.command()
@@ -99,10 +93,8 @@ def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
     """
     with connected(server) as client:
         jobs = client.jobs(STATE_CODES if ended_too else None, paired_only=True)
-    if as_json:
-        show_json(jobs)
-    else:
-        show_text(table(PAIRS_HEADER, chain.from_iterable(map(_pair_rows, jobs)), numbers=("JOBID", "APART")))
+    rows = chain.from_iterable(map(_pair_rows, jobs))
+    show_table(PAIRS_HEADER, rows, ("JOBID", "APART"), jobs if as_json else None)
 
 
 @click.command()
@@ -120,10 +112,7 @@ def groups(ended_too: bool, as_json: bool, server: str | None) -> None:
         now = client.domain().now or datetime.now(UTC)
         grouped = [job for job in client.iter_jobs(STATE_CODES, paired_only=True) if job.group]
     jobs = [job for job in grouped if ended_too or job.ended_at is None or any(_to_start(job, now))]
-    if as_json:
-        show_json(jobs)
-    else:
-        show_text(table(GROUPS_HEADER, (_group_row(job, now) for job in jobs), numbers=("JOBID",)))
+    show_table(GROUPS_HEADER, (_group_row(job, now) for job in jobs), ("JOBID",), jobs if as_json else None)
 
 
 def _to_start(job: Job, now: datetime) -> Iterator[str]:

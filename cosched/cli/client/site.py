@@ -45,6 +45,5 @@ def site(wanted: str | None, as_csv: bool, as_json: bool, server: str | None) ->
 def _shown(rows: list[dict[str, str]]) -> str:
     if not rows:
         return "no rows"
-    header = [name.replace("_", " ").upper() for name in rows[0]]
-    numbers = [name.replace("_", " ").upper() for name in NUMBERS]
+    header, numbers = ([name.replace("_", " ").upper() for name in names] for names in (rows[0], NUMBERS))
     return table(header, ([printable(cell) for cell in row.values()] for row in rows), numbers=numbers)

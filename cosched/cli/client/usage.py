@@ -15,8 +15,8 @@ from cosched.cli.client.members import one_of
 from cosched.cli.client.spans import SPAN
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
-from cosched.cli.output.plain_text import printable, table
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import show_json, show_table, show_text
 from cosched.validation.durations import clock, span
 
 if TYPE_CHECKING:
@@ -42,12 +42,9 @@ def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None
     """
     with connected(server) as client:
         found = client.usage(by, since)
-    if as_json:
-        show_json(found)
-        return
     budgets = any(sum.may_hold_in_a_day is not None for sum in found)
     header = (by.upper(), *HEADER, *(("A DAY", "MAY") if budgets else ()))
-    show_text(table(header, (_row(sum, budgets) for sum in found), numbers=header[1:]))
+    show_table(header, (_row(sum, budgets) for sum in found), header[1:], found if as_json else None)
 
 
 def _row(sum: Usage, budgets: bool) -> Sequence[str]:

@@ -7,10 +7,12 @@ import io
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from cosched.cli.output.plain_text import table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,6 +34,14 @@ def show_json(value: Any) -> None:
     from cosched.words.plain_json import json_value
 
     show_text(json.dumps(json_value(value), indent=2, allow_nan=False))
+
+
+def show_table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str], found: Any = None) -> None:
+    """Print a table; what was `found` as data for a program instead, if that is given."""
+    if found is not None:
+        show_json(found)
+    else:
+        show_text(table(header, rows, numbers))
 
 
 def show(*parts: RenderableType) -> None:
