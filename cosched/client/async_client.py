@@ -128,9 +128,9 @@ class AsyncClient(Connected, AbstractAsyncContextManager["AsyncClient"]):
                     yield feed.event(answer)
                 if until_now:
                     return
-                pause = feed.pause_after(None)
+                pause = feed.attempts.pause_after(None)
             except grpc.RpcError as error:
-                pause = feed.pause_after(error)
+                pause = feed.attempts.pause_after(error)
             finally:
                 stream.cancel()
             await asyncio.sleep(pause)

@@ -87,19 +87,15 @@ def _somebody_listens(server: str) -> bool:
 
 
 class Feed:
-    """The next request of a stream of events, and the pause before it."""
+    """The next request of a stream of events, and the `attempts` at it."""
 
     def __init__(self, server: str, request: WatchEventsRequest, tls: Tls | None = None) -> None:
         self.request = request
         self._server, self._tls = server, tls
-        self._attempts = Attempts(server, FEED_PAUSES, tls)
+        self.attempts = Attempts(server, FEED_PAUSES, tls)
 
     def event(self, answer: WatchEventsResponse) -> Event:
         """Take an event from an answer. The stream works again, and will resume after this event."""
         self.request.after_sequence = answer.event.sequence
-        self._attempts = Attempts(self._server, FEED_PAUSES, self._tls)
+        self.attempts = Attempts(self._server, FEED_PAUSES, self._tls)
         return Event(answer.event)
-
-    def pause_after(self, error: grpc.RpcError | None) -> float:
-        """See Attempts.pause_after."""
-        return self._attempts.pause_after(error)

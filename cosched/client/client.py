@@ -171,9 +171,9 @@ class Client(Connected, AbstractContextManager["Client"]):
                     yield feed.event(answer)
                 if until_now:
                     return
-                pause = feed.pause_after(None)
+                pause = feed.attempts.pause_after(None)
             except grpc.RpcError as error:
-                pause = feed.pause_after(error)
+                pause = feed.attempts.pause_after(error)
             finally:
                 stream.cancel()
             time.sleep(pause)

@@ -126,10 +126,7 @@ def read_catalogue(path: str) -> Catalogue:
             keys = (field.alias or name for name, field in model.model_fields.items())
             reason = no_such_key(str(mistake.path[-1]), keys)
         raise InputError(path, _place(mistake.path, values), reason) from None
-    _check_names(path, catalogue)
-    if not catalogue.domain:  # else all ends are known when they have told of their machines
-        check_ends(path, catalogue, catalogue.listed)
-    _check_links(path, catalogue)
+    _check(path, catalogue)
     return catalogue
 
 
@@ -162,10 +159,17 @@ def _kind(path: str, number: int, table: Mapping[str, Any]) -> SourceKind:
     return known[name]
 
 
-def _check_names(path: str, catalogue: Catalogue) -> None:
+def _check(path: str, catalogue: Catalogue) -> None:
     for key, tables in (("machine", catalogue.machine), ("domain", catalogue.domain)):
         if (name := _twice(each.name for each in tables)) is not None:
             raise InputError(path, f"{key}.{key_shown(name)}", "listed twice")
+    if not catalogue.domain:  # else all ends are known when they have told of their machines
+        check_ends(path, catalogue, catalogue.listed)
+    for number, link in enumerate(catalogue.link, 1):
+        if link.bandwidth is None and link.latency is None:
+            raise InputError(path, f"link.{number}", "has neither bandwidth nor latency")
+    if (pair := _twice(link.pair for link in catalogue.link)) is not None:
+        raise InputError(path, "link", f"the link from {pair[0]} to {pair[1]} is listed twice")
 
 
 def check_ends(path: str, catalogue: Catalogue, machines: Iterable[Listed]) -> None:
@@ -176,14 +180,6 @@ def check_ends(path: str, catalogue: Catalogue, machines: Iterable[Listed]) -> N
             if end not in ends:
                 said = f"{end!r} is not a machine or a segment that is listed here"
                 raise InputError(path, f"link.{number}.{key}", said)
-
-
-def _check_links(path: str, catalogue: Catalogue) -> None:
-    for number, link in enumerate(catalogue.link, 1):
-        if link.bandwidth is None and link.latency is None:
-            raise InputError(path, f"link.{number}", "has neither bandwidth nor latency")
-    if (pair := _twice(link.pair for link in catalogue.link)) is not None:
-        raise InputError(path, "link", f"the link from {pair[0]} to {pair[1]} is listed twice")
 
 
 def _twice(things: Iterable[_Thing]) -> _Thing | None:

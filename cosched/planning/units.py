@@ -11,10 +11,6 @@ from pydantic import BeforeValidator, Field
 from cosched.validation.text import shown
 
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*)\s*")
-_SPEEDS = {"MHz": 1, "GHz": 1e3}
-_MEMORIES = {"MB": 1, "GB": 1 << 10, "TB": 1 << 20}  # of 2^20 bytes, and so on
-_BANDWIDTHS = {"Mb/s": 1, "kb/s": 1e-3, "Gb/s": 1e3}
-_TIMES = {"s": 1, "ms": 1e-3, "us": 1e-6}
 
 
 def _in(units: Mapping[str, float]) -> BeforeValidator:
@@ -34,8 +30,8 @@ def _in(units: Mapping[str, float]) -> BeforeValidator:
     return BeforeValidator(convert)
 
 
-Speed = Annotated[float, _in(_SPEEDS), Field(gt=0, allow_inf_nan=False)]  # MHz
-Memory = Annotated[float, _in(_MEMORIES), Field(ge=0, allow_inf_nan=False)]  # MB
-Bandwidth = Annotated[float, _in(_BANDWIDTHS), Field(gt=0, allow_inf_nan=False)]  # Mb/s
-Latency = Annotated[float, _in(_TIMES), Field(ge=0, allow_inf_nan=False)]  # s
+Speed = Annotated[float, _in({"MHz": 1, "GHz": 1e3}), Field(gt=0, allow_inf_nan=False)]
+Memory = Annotated[float, _in({"MB": 1, "GB": 1 << 10, "TB": 1 << 20}), Field(ge=0, allow_inf_nan=False)]  # 2^20 bytes
+Bandwidth = Annotated[float, _in({"Mb/s": 1, "kb/s": 1e-3, "Gb/s": 1e3}), Field(gt=0, allow_inf_nan=False)]
+Latency = Annotated[float, _in({"s": 1, "ms": 1e-3, "us": 1e-6}), Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, _in({}), Field(ge=0, le=1, allow_inf_nan=False)]
