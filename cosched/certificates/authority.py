@@ -251,12 +251,10 @@ def _refuse_existing(paths: Sequence[Path], rule: str) -> None:
             raise InputError(str(path), None, f"exists; {rule}")
 
 
-def _write(
-    pem: Path, key_file: Path, certificate: x509.Certificate, key: EllipticCurvePrivateKey, identity: str
-) -> Issued:
+def _write(pem: Path, key_file: Path, certificate: x509.Certificate, key: EllipticCurvePrivateKey, uri: str) -> Issued:
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     _write_together([(key_file, secret, _SECRET), (pem, certificate.public_bytes(Encoding.PEM), _PUBLIC)])
-    return Issued(pem, key_file, identity, certificate.not_valid_after_utc.timestamp())
+    return Issued(pem, key_file, uri, certificate.not_valid_after_utc.timestamp())
 
 
 def _write_together(files: Sequence[tuple[Path, bytes, int]]) -> None:

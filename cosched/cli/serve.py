@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from cosched.schedulers.kind import SchedulerKind
     from cosched.service.configuration import Configuration
 
+_ASIDE = "Put aside a job with which a scheduler fails: it waits until an operator releases it. May be given again."
+
 
 @click.command(short_help="Run the service of one policy domain.")
 @click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
 @click.option("--check", is_flag=True, help="Check everything that serve checks, say what it would do, and end.")
-@click.option(
-    "--without-job", "aside", metavar="ID", multiple=True,
-    help="Put aside a job with which a scheduler fails: it waits until an operator releases it. May be given again.",
-)  # fmt: skip
+@click.option("--without-job", "aside", metavar="ID", multiple=True, help=_ASIDE)
 def serve(config: str, check: bool, aside: tuple[str, ...]) -> None:
     """Serve one policy domain until SIGTERM or Ctrl-C.
 

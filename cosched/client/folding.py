@@ -64,6 +64,5 @@ def _again(unit: Sequence[Event], times: int, since: str) -> str:
     last = unit[-1]
     if len(unit) > 1:
         return f"{times} holds since {since}, each released: {unit[0].text.partition(': ')[2]}"
-    if last.kind == "yielded":  # the record leaves most of them out
-        return f"{last.text}; so since {since}"
-    return f"{last.text}; {times} times since {since}"
+    how_often = "so" if last.kind == "yielded" else f"{times} times"  # the record leaves most yields out
+    return f"{last.text}; {how_often} since {since}"

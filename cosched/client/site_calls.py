@@ -32,10 +32,8 @@ def correct_run_times(
             correction.stated.seconds = seconds
     for row in runs:
         histogram = {int(value): times for value, times in json.loads(row["histogram"]).items()}
-        request.runs.add(
-            job_class=row["job_class"], resource=row["resource"], user=row["owner"], queue=row["queue"],
-            histogram=histogram, total=int(row["total"]), squares=row["squares"],
-        )  # fmt: skip
+        same = {name: row[name] for name in ("job_class", "resource", "queue", "squares")}
+        request.runs.add(**same, user=row["owner"], histogram=histogram, total=int(row["total"]))
     return Call("CorrectRunTimes", request, lambda _: None)
 
 

@@ -14,17 +14,12 @@ SUITES = {"cosched_scheduler": "schedulers", "cosched_adapter": "adapters"}  # b
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("cosched", "promises of schedulers and batch systems of cosched")
-    group.addoption(
-        "--cosched-scheduler", metavar="NAME",
-        help="test this scheduler: its entry point of the group cosched.schedulers, or MODULE:KIND",
-    )  # fmt: skip
-    group.addoption(
-        "--cosched-adapter", metavar="NAME",
-        help="test this batch system: its entry point of the group cosched.worlds, or MODULE:WORLD",
-    )  # fmt: skip
-    group.addoption(
-        "--cosched-seeds", metavar="COUNT", type=int, default=50, help="random histories of a scheduler (default: 50)"
-    )
+    scheduler = "test this scheduler: its entry point of the group cosched.schedulers, or MODULE:KIND"
+    adapter = "test this batch system: its entry point of the group cosched.worlds, or MODULE:WORLD"
+    seeds = "random histories of a scheduler (default: 50)"
+    group.addoption("--cosched-scheduler", metavar="NAME", help=scheduler)
+    group.addoption("--cosched-adapter", metavar="NAME", help=adapter)
+    group.addoption("--cosched-seeds", metavar="COUNT", type=int, default=50, help=seeds)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -58,12 +58,11 @@ class SshStream:
 
     async def open(self, greeting: Mapping[str, Any]) -> None:
         """Log in and greet; HelloError, with what ssh says."""
+        command, pipe = ssh_command(self._login, "peer-stream"), asyncio.subprocess.PIPE
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *ssh_command(self._login, "peer-stream"),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )  # fmt: skip
+                *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
         except OSError as error:
             raise HelloError(f"ssh cannot be run: {error.strerror}") from None
         assert self._process.stdin is not None

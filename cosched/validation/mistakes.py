@@ -85,9 +85,7 @@ def _value_shown(value: object) -> str:
         return shown(value)
     if isinstance(value, dict | BaseModel):
         return "a table"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return shown(str(value)).strip("'")
+    return "a list" if isinstance(value, list | tuple) else shown(str(value)).strip("'")
 
 
 _KINDS = {  # pydantic's names for them, by what is said

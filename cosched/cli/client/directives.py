@@ -24,10 +24,9 @@ def read_directives(script: bytes, path: str, options: click.Command) -> dict[st
             continue
         try:
             given |= given_options(options.make_context("#COSCHED", shlex.split(match[1] or "")))
-        except click.UsageError as error:
-            raise InputError(path, number, reason(error)) from None
-        except ValueError as error:
-            raise InputError(path, number, str(error)) from None
+        except (click.UsageError, ValueError) as error:
+            said = reason(error) if isinstance(error, click.UsageError) else str(error)
+            raise InputError(path, number, said) from None
     return given
 
 

@@ -23,24 +23,18 @@ CLASS, RESOURCE = "JOB CLASS", "RESOURCE"
 NAMES = {"pair": (CLASS, RESOURCE), "class": (CLASS,), "resource": (RESOURCE,), "user": ("USER", "QUEUE")}
 NUMBERS = ("RUNS", "MEAN", "SD", "10 %", "50 %", "90 %")
 EXPECTED = ("EXPECTED", "+-")
+_STATED, _SET = (str, str, SPAN), "Expect this time until a run completes. May be repeated."
+_FORGET = "Forget what was learned and stated. May be repeated."
+_IMPORT = "Expect the times of a file; or take over the runs of another domain (cosched site runs --csv)."
 
 
 @click.command()
 @click.option("--by", type=click.Choice([*NAMES]), default="pair", show_default=True, help="What is summed up.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print what is expected as a file of times.")
 @json_option
-@click.option(
-    "--set", "stated", nargs=3, type=(str, str, SPAN), multiple=True, metavar="CLASS RESOURCE TIME",
-    help="Expect this time until a run completes. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--forget", "forgotten", nargs=2, multiple=True, metavar="CLASS RESOURCE",
-    help="Forget what was learned and stated. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--import", "file", type=click.Path(), metavar="FILE",
-    help="Expect the times of a file; or take over the runs of another domain (cosched site runs --csv).",
-)  # fmt: skip
+@click.option("--set", "stated", nargs=3, type=_STATED, multiple=True, metavar="CLASS RESOURCE TIME", help=_SET)
+@click.option("--forget", "forgotten", nargs=2, multiple=True, metavar="CLASS RESOURCE", help=_FORGET)
+@click.option("--import", "file", type=click.Path(), metavar="FILE", help=_IMPORT)
 @server_option
 def times(
     by: str,

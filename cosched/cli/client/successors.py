@@ -87,10 +87,8 @@ def _links(job: Job, given: Mapping[str, Any]) -> dict[str, Any]:
         at = None if job.group.at is None else round(job.group.at.timestamp())
         shown: Any = job.group
         windows = {domain: tuple(round(each.total_seconds()) for each in of) for domain, of in shown.windows.items()}
-        links: dict[str, Any] = {
-            "group": job.group.name, "members": tuple(member.domain for member in job.group.members),
-            "windows": windows, "at": at,
-        }  # fmt: skip
+        members = tuple(member.domain for member in job.group.members)
+        links: dict[str, Any] = {"group": job.group.name, "members": members, "windows": windows, "at": at}
     elif job.mates:
         [shown] = job.mates
         links = {"pair": shown.pair, "pair_domain": shown.domain} if shown.pair else {"mate": str(shown)}

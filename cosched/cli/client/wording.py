@@ -47,9 +47,7 @@ def mate_missed(mate: Mate) -> str:
     """Say why a job that has ended had no mate, as far as the mate's domain answered."""
     if mate.lookup == "unsubmitted":
         return f"its mate was not submitted to {mate.domain}"
-    if mate.lookup == "no_pair":
-        return _wrong_mate(mate)
-    return f"no answer came from {mate.domain} about its mate"
+    return _wrong_mate(mate) if mate.lookup == "no_pair" else f"no answer came from {mate.domain} about its mate"
 
 
 def _wrong_mate(mate: Mate) -> str:
