@@ -56,15 +56,6 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """The list of revoked certificates; `until`: when a newer one is due, in seconds since 1970."""
-
-    path: Path
-    number: int
-    until: float
-
-
-@dataclass(frozen=True, slots=True)
 class Authority:
     """A certificate authority; `site` is the trust domain of the URIs in its certificates."""
 
@@ -157,10 +148,11 @@ def issue(
     return _write(pem, key_file, certificate, key, identity)
 
 
-def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], days: int) -> Listed:
+def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], days: int) -> tuple[Path, int, float]:
     """Add certificates to the list of revoked ones in a folder, which is made if need be; InputError, OSError.
 
-    The list is signed anew, for `days` days, also without a certificate to add.
+    The list is signed anew, for `days` days, also without a certificate to add. Return its path, how many it has, and
+    when a newer one is due, in seconds since 1970.
     """
     path = folder / CA_LIST
     before = parse_lists(path, read(path)) if path.exists() else []
@@ -182,7 +174,7 @@ def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], day
         .add_extension(x509.CRLNumber(number), critical=False)
     )
     _write_together([(path, builder.sign(authority.key, hashes.SHA256()).public_bytes(Encoding.PEM), _PUBLIC)])
-    return Listed(path, len(entries), end.timestamp())
+    return path, len(entries), end.timestamp()
 
 
 def _check_issued(path: Path, leaf: x509.Certificate, authority: Authority) -> None:

@@ -74,8 +74,8 @@ def revoke_command(folder: Path, certificates: tuple[Path, ...], days: int) -> N
     """
     from cosched.certificates.authority import open_authority, revoke
 
-    made = revoke(open_authority(folder), folder, certificates, days)
-    say(f"{made.path}: {made.number} revoked, a newer list is due by {_utc(made.until)}")
+    path, number, until = revoke(open_authority(folder), folder, certificates, days)
+    say(f"{path}: {number} revoked, a newer list is due by {_utc(until)}")
 
 
 def _say_written(issued: Issued, what: str) -> None:

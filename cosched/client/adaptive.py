@@ -91,13 +91,9 @@ class AdaptiveJob:
         cosched_papers.fluid.costs has models. If the domain does not answer now it is told at the next
         boundary at which it does. ClientError: it refuses.
         """
-        self._untold = lambda nodes: job_pb2.Prediction(
-            nodes=nodes,
-            exec_time=exec_time(nodes),
-            exec_time_comp=exec_time_comp(nodes),
-            exec_time_comm=exec_time_comm(nodes),
-            cost=actuating_cost(nodes),
-        )
+        told = {"exec_time": exec_time, "exec_time_comp": exec_time_comp}
+        told |= {"exec_time_comm": exec_time_comm, "cost": actuating_cost}
+        self._untold = lambda nodes: job_pb2.Prediction(nodes=nodes, **{name: of(nodes) for name, of in told.items()})
         self._call(None)
         return self._untold is None
 

@@ -40,9 +40,8 @@ class Estimate(View[explain_pb2.Estimate]):
     of = plain(int, "See `earliest`.", "accuracy.of")
 
     def _deviation(self, name: str) -> timedelta | None:
-        if not self._message.HasField("accuracy"):
-            return None
-        return getattr(self._message.accuracy, name).ToTimedelta()  # type: ignore[no-any-return]
+        given = self._message.HasField("accuracy")
+        return getattr(self._message.accuracy, name).ToTimedelta() if given else None
 
 
 def how_good(estimate: Estimate) -> str:

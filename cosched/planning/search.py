@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from cosched.planning.application import Group, Map, Mapper, NoMapError, PerformanceModel, Prediction
 from cosched.planning.grid import Machine
@@ -33,11 +32,7 @@ class Schedule:
     prediction: Prediction
 
 
-class Told(NamedTuple):
-    """The best schedule of a collection of sites, or why it has none."""
-
-    sites: tuple[Site, ...]
-    found: Schedule | str
+Told = tuple[tuple[Site, ...], Schedule | str]  # the best schedule of a collection of sites, or why it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +104,10 @@ class Search:
 
         A collection's candidates are those that have machines of all its sites.
         """
-        each = []
+        each: list[Told] = []
         for orders in self._collections:
             best = _Best(model, mapper).of(orders)
-            each.append(Told(orders[0].sites, best or why_no_map(mapper, orders[0].machines)))
+            each.append((orders[0].sites, best or why_no_map(mapper, orders[0].machines)))
         return each
 
 

@@ -65,7 +65,5 @@ class CoschedulingFields(Settings):
     def meeting_if_on(self) -> Meeting:
         """How pairs meet while coscheduling is on: as given, else by the scheme."""
         preset = PRESET if self.scheme is SchemeChoice.MEET else NOT_MEETING
-        return Meeting(
-            preset.mate_budget if self.mate_budget is None else self.mate_budget,
-            preset.slots if self.slots is None else self.slots,
-        )
+        budget = preset.mate_budget if self.mate_budget is None else self.mate_budget
+        return Meeting(budget, preset.slots if self.slots is None else self.slots)

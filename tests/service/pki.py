@@ -58,7 +58,7 @@ class Pki:
 
     def revoke(self, *names: str, days: int = 1) -> Path:
         """Write the list, with the certificates of these in it, too."""
-        return revoke(self.authority, self.folder, [self.folder / f"{name}.pem" for name in names], days=days).path
+        return revoke(self.authority, self.folder, [self.folder / f"{name}.pem" for name in names], days=days)[0]
 
     def with_list(self, name: str, *revoked: str) -> TlsFiles:
         """What a domain is issued, with a list of the certificates of these."""

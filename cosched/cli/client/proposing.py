@@ -51,7 +51,7 @@ class _Option(NamedTuple):
         """Submit the jobs; NotTaken, Failure."""
         say(printable(self.selection.title))
         ids = submit(self.jobs)
-        return self.selection, [Submitted(part.domain, id) for part, id in zip(self.jobs, ids, strict=True)]
+        return self.selection, [(part.domain, id) for part, id in zip(self.jobs, ids, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +156,7 @@ def _answers(jobs: Sequence[Part], terms: Terms) -> Mapping[str, Answer]:
     with progress("proposing machines to their domains ..."):
         told = zip(jobs, answers(calls), strict=True)
     late = f"no answer within {PATIENCE:g} s"
-    return {
-        part.domain: answer.value or Answer(str(answer.error or late), part.nodelist is not None)
-        for part, answer in told
-    }
+    return {job.domain: said.value or Answer(str(said.error or late), job.nodelist is not None) for job, said in told}
 
 
 def _asked(part: Part, time_limit: float | None) -> Answer:

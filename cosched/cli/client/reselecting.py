@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from cosched.cli.client.connection import connected_to
 from cosched.cli.output.plain_text import printable
@@ -20,13 +19,7 @@ from cosched.planning.application import Map
 from cosched.planning.sites import FINDERS
 
 PAUSE = 30.0  # seconds until the sources of information are asked again
-
-
-class Submitted(NamedTuple):
-    """A job on a domain."""
-
-    domain: str
-    job: str
+Submitted = tuple[str, str]  # a domain, and a job there
 
 
 def were_dropped(jobs: Sequence[Submitted], selection: Selection, ratio: float, ask: Callable[[], Known]) -> bool:
@@ -53,36 +46,34 @@ def time_now(selection: Selection, known: Known) -> float:
     """
     chosen, problem = selection.choice.schedule.map, known.problem
     before = {machine.name: machine for machine in chosen.machines}
-    machines = [
-        replace(machine, cpu=before[machine.name].cpu) if machine.name in before and not machine.cpu else machine
-        for machine in known.grid.machines
-    ]
-    now = {machine.name: machine for machine in machines}
+    now = {machine.name: machine for machine in known.grid.machines}
     if not now.keys() >= before.keys():
         return math.inf
-    grid = known.grid.among(machines)
+    now |= {name: replace(now[name], cpu=machine.cpu) for name, machine in before.items() if not now[name].cpu}
+    grid = known.grid.among(now.values())
     model, _ = problem.application.make(problem.size, problem.settings, grid, FINDERS[selection.found_by](grid))
     return model.predict(Map(tuple(now[name] for name in before), chosen.shares, chosen.boxes)).time
 
 
-def _has_started(job: Submitted) -> bool:
-    with connected_to(job.domain) as client:
-        return client.job(job.job).state in STARTED
+def _has_started(submitted: Submitted) -> bool:
+    domain, job = submitted
+    with connected_to(domain) as client:
+        return client.job(job).state in STARTED
 
 
 def _dropped(jobs: Sequence[Submitted], slower: float) -> bool:
     """Cancel the jobs, unless the first of them runs by now; whether they are cancelled."""
     from cosched.client import ClientError
 
-    for place, job in enumerate(jobs):
-        with connected_to(job.domain) as client:
+    for place, (domain, job) in enumerate(jobs):
+        with connected_to(domain) as client:
             try:
-                client.cancel(job.job, unless_started=place == 0)
+                client.cancel(job, unless_started=place == 0)
             except ClientError as error:
                 if place == 0 and error.reason == "JOB_STATE":
                     return False
-                say(printable(f"{job.domain}:{job.job} could not be cancelled: {error}: cancel it"))
-    named = " and ".join(f"{job.domain}:{job.job}" for job in jobs)
+                say(printable(f"{domain}:{job} could not be cancelled: {error}: cancel it"))
+    named = " and ".join(map(":".join, jobs))
     why = f"would take {slower:.2f} times as long" if math.isfinite(slower) else "cannot run on these machines any more"
     say(printable(f"{named} {'was' if len(jobs) == 1 else 'were'} dropped: it {why}"))
     return True

@@ -75,23 +75,16 @@ def pair_apart(asked: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
 def windows_of(asked: Mapping[str, Any], own: str, others: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return the windows of a group by domain, as the options of its job on the domain `own` have them; InputError."""
     others = domains_of(others)
-    if asked["within"] is not None:
-        windows = dict.fromkeys(others, (-asked["within"], asked["within"]))
-    else:
-        windows = _named(asked["windows"])
+    within = asked["within"]
+    windows = {} if within is None else dict.fromkeys(others, (-within, within))
+    for domain, window in asked["windows"]:  # none beside --within
+        if windows.setdefault(domain, window) != window:
+            raise InputError("--window", None, f"{domain} has two windows")
     if asked["start_after"] is not None:
         _start_after(windows, own, *asked["start_after"])
     if (wrong := wrong_windows(windows, (own, *others))) is not None:
         raise InputError("--group", None, " ".join(wrong))
     return those_apart(windows)
-
-
-def _named(windows: Sequence[tuple[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
-    named: dict[str, tuple[int, int]] = {}
-    for domain, window in windows:
-        if named.setdefault(domain, window) != window:
-            raise InputError("--window", None, f"{domain} has two windows")
-    return named
 
 
 def _start_after(windows: dict[str, tuple[int, int]], own: str, domain: str, offset: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cosched.cli.client import proposing, reselecting
 from cosched.cli.client.batch_command import NotTaken
 from cosched.cli.client.proposing import Answer, Terms, submit_best
-from cosched.cli.client.reselecting import Submitted, time_now, were_dropped
+from cosched.cli.client.reselecting import time_now, were_dropped
 from cosched.cli.output.failures import Failure
 from cosched.cli.selection import chosen, known
 from cosched.client import ClientError
@@ -241,7 +241,7 @@ def watched(tmp_path, monkeypatch):
 
     monkeypatch.setattr(reselecting, "connected_to", lambda domain: nullcontext(Domain(domain)))
     before = known(str(tmp_path / "grid.toml"), problem_of("jacobi", 1000), "static")
-    jobs = [Submitted("a", "1"), Submitted("b", "2")]
+    jobs = [("a", "1"), ("b", "2")]
     return SimpleNamespace(jobs=jobs, states=states, told=told, before=before, choice=chosen(before, sites="domain"))
 
 
