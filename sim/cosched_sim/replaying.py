@@ -108,16 +108,11 @@ class Replay:
             return []
         members = self.pairing.members(len(self.workloads))
         machines = zip(self.config.domains, self.workloads, self.nodes, members, strict=True)
-        domains = {
-            domain.name: ScriptedDomain(
-                {str(job): row for row, job in enumerate(workload.job_id.tolist())},
-                size,
-                bool(domain.meeting_if_on),
-                paired,
-                "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title,
-            )
-            for domain, workload, size, paired in machines
-        }
+        domains = {}
+        for domain, workload, size, paired in machines:
+            rows = {str(job): row for row, job in enumerate(workload.job_id.tolist())}
+            only_jobs = "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title
+            domains[domain.name] = ScriptedDomain(rows, size, bool(domain.meeting_if_on), paired, only_jobs)
         return read_script(str(self.config.script), domains)
 
     def _with_script(self, result: ReplayResult, what_if: WhatIf) -> ReplayResult:
@@ -142,13 +137,9 @@ def setup_of(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
     """Read one domain's workload and number of nodes; InputError."""
+    has_pairs, reading, pool = config.pairs is not None, reading_of(domain.scheduler_kind, domain), domain.partitions
     return read_jobs(
-        domain,
-        partitions=domain.partitions,
-        overrun=config.overrun,
-        seed=config.seed,
-        has_pairs=config.pairs is not None,
-        reading=reading_of(domain.scheduler_kind, domain),
+        domain, partitions=pool, overrun=config.overrun, seed=config.seed, has_pairs=has_pairs, reading=reading
     )
 
 

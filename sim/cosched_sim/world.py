@@ -58,10 +58,8 @@ class World:
         self._hold_limit, self._offered = self.tables.domains["hold_limit"].item, self.tables.domains["offered"].item
         self.schedulers = [batch_domain(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
         self.clusters: list[Cluster] = [scheduler.cluster for scheduler in self.schedulers]
-        self.coschedulers = [
-            Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
-            for domain in self.domains
-        ]
+        tells = story is not None
+        self.coschedulers = [Coscheduler(d.name, d.cluster.nodes, d.coscheduling, story=tells) for d in self.domains]
         self.timers = timers = TimerQueue()
         both = zip(self.coschedulers, self.schedulers, strict=True)
         self.policies = [PolicyDomain(*each, timers=timers) for each in both]
@@ -77,14 +75,11 @@ class World:
             self.link.join(name, self)
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
         self._chance = partial(direct(answers.chance), self.tables)
-        may_skip = story is None and not elsewhere and self.script.is_empty
-        self._questions = Questions(
-            {
-                self.first[domain] + job: [(of, self.first[of] + other) for of, other in others]
-                for (domain, job), others in (skippable(domains, pairing) if may_skip else ())
-            },
-            self._chance,
-        )
+        may_skip = not tells and not elsewhere and self.script.is_empty
+        others: dict[int, list[tuple[int, int]]] = {}  # by row, with rows
+        for (domain, job), mates in skippable(domains, pairing) if may_skip else ():
+            others[self.first[domain] + job] = [(of, self.first[of] + mate) for of, mate in mates]
+        self._questions = Questions(others, self._chance)
         self._link_pairs(domains)
 
     def submitted(self, domain: int, row: int) -> None:

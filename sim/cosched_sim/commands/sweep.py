@@ -102,9 +102,8 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
     return checked_sweep(path, file_settings(path, values), grid, **own)
 
 
-@contextlib.contextmanager
-def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
-    """Yield `count` local workers, or those of a Dask cluster; InputError, OSError."""
+def workers_of(count: int | None, dask: str | None, doing: Progress) -> contextlib.AbstractContextManager[Workers]:
+    """Return `count` local workers, or those of a Dask cluster; InputError, OSError."""
     from cosched.installation.compilation import announced
     from cosched_sim.sweeps.dask_workers import dask_workers
     from cosched_sim.sweeps.local_workers import local_workers
@@ -114,13 +113,10 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
         raise InputError("--dask", None, "has its own workers: give either --dask or --workers")
     if dask is not None:
         doing.step(f"connecting to {dask} ...")
-        with dask_workers(dask) as workers:
-            yield workers
-        return
+        return dask_workers(dask)
     if said := announced(run_all_kernels, SIMULATED):
         doing.say(said)
-    with local_workers(count) as workers:
-        yield workers
+    return local_workers(count)
 
 
 @contextlib.contextmanager

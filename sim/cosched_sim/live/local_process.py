@@ -41,15 +41,12 @@ class LocalProcess:
 
     def start(self) -> None:
         """Start the process; `wait` tells when it serves."""
-        code = "from cosched.cli.main import main; main()"
+        code, env = "from cosched.cli.main import main; main()", {**os.environ, "GRPC_VERBOSITY": "NONE"}
+        command = [sys.executable, "-c", code, "serve", "--config", str(self._config)]
         with self._log.open("ab") as log:
+            # In a session of its own: Ctrl-C is for this process, which ends the service in order.
             self._process = subprocess.Popen(
-                [sys.executable, "-c", code, "serve", "--config", str(self._config)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C is for this process, which ends the service in order
-                env={**os.environ, "GRPC_VERBOSITY": "NONE"},
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=env
             )
 
     def wait(self) -> Client:

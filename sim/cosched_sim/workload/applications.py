@@ -84,17 +84,13 @@ class ApplicationTrace:
         last = GAUSS[-1]
         instances = [replace(of, run=self.ge_p4) if of is last else of for of in APPLICATIONS[self.application]]
         which = np.random.default_rng([seed, 2004]).permutation(np.resize(np.arange(len(instances)), self.jobs))
-        columns = ([getattr(instance, name) for instance in instances] for name in ("ideal", "run", "data"))
-        ideal, run, data = (np.array(column, np.int64)[which] for column in columns)
+        values = ([getattr(instance, name) for instance in instances] for name in ("ideal", "run", "data"))
+        ideal, run, data = (np.array(column, np.int64)[which] for column in values)
         one = np.ones(self.jobs, np.int64)
-        return drawn_log(
-            f"generated:{self.application}",
-            submit=self._submissions(instances),
-            run=run,
-            size=ideal,
-            header=machine_header("cluster", PROCESSORS),
-            columns={"model": one, "resize_s": RESIZE_S * one, "resize_bytes": data},  # all are parabolic
-        )
+        columns = {"model": one, "resize_s": RESIZE_S * one, "resize_bytes": data}  # all are parabolic
+        submit, header = self._submissions(instances), machine_header("cluster", PROCESSORS)
+        source = f"generated:{self.application}"
+        return drawn_log(source, submit=submit, run=run, size=ideal, header=header, columns=columns)
 
     def _submissions(self, instances: list[Instance]) -> Ints:
         """Return each at its number x the gap, rounded down."""

@@ -78,13 +78,9 @@ class FittedModel:
         times = np.maximum(np.ceil(self.scale * run.weibull(self.shape, jobs)), 1).astype(np.int64)
         clock = time.strftime("%H:%M:%S", time.gmtime(self.begin))
         note = f"drawn by cosched with seed {seed} from a model of {self.name}; time 0 is {clock}"
-        return drawn_log(
-            f"fitted to {self.name}",
-            submit=self._submissions(gap.standard_exponential(jobs - 1), slower),
-            run=times,
-            size=sizes,
-            header=machine_header(f"like {self.name}", self.nodes, note),
-        )
+        header = machine_header(f"like {self.name}", self.nodes, note)
+        submit = self._submissions(gap.standard_exponential(jobs - 1), slower)
+        return drawn_log(f"fitted to {self.name}", submit=submit, run=times, size=sizes, header=header)
 
     def _submissions(self, units: NDArray[np.float64], slower: float) -> Ints:
         """Return when jobs are submitted, the first at 0; `units` are gaps of mean 1."""

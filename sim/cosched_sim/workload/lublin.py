@@ -130,14 +130,12 @@ class LublinTrace:
         if self.moldable is not None:
             columns["moldable"] = (moldable.random(self.jobs) < self.moldable).astype(np.int64)
         note = f"drawn by cosched with seed {seed} from the model of Lublin and Feitelson; time 0 is 00:00:00"
-        return drawn_log(
-            f"generated:{NAME}",
-            submit=self._submissions(gap),
-            run=self._runs(run, sizes),
-            size=sizes,
-            header=machine_header("cluster", self.nodes, note),
-            columns=columns,
+        submit, times, header = (
+            self._submissions(gap),
+            self._runs(run, sizes),
+            machine_header("cluster", self.nodes, note),
         )
+        return drawn_log(f"generated:{NAME}", submit=submit, run=times, size=sizes, header=header, columns=columns)
 
     def _sizes(self, rng: np.random.Generator) -> Ints:
         low, med, hi = self._stages

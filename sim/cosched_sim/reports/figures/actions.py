@@ -32,30 +32,24 @@ def actions_figure(run: Run) -> Figure:
     """Show holds, forced releases and yields on each domain; for runs that recorded them."""
     edges, every = series.bars_of(time_axis(run))
     tables = [_actions(domain, edges) for domain in run.domains]
-    return Figure(
-        "holds-and-yields",
-        "Holds, forced releases and yields",
+    caption = (
         f"How often, in every {every}, a job that was ready before its mate kept its nodes (a hold), lost them to the "
-        "release timer (a forced release), or gave its turn up (a yield).",
-        polars.concat(tables),
-        partial(_draw_actions, run, tables, edges, every),
-        panels.stacked_size(run),
+        "release timer (a forced release), or gave its turn up (a yield)."
     )
+    draw, size = partial(_draw_actions, run, tables, edges, every), panels.stacked_size(run)
+    return Figure("holds-and-yields", "Holds, forced releases and yields", caption, polars.concat(tables), draw, size)
 
 
 def held_figure(run: Run) -> Figure:
     """Show the held node-hours on each domain; for runs that recorded holds."""
     edges, every = series.bars_of(time_axis(run))
     tables = [_held(domain, edges) for domain in run.domains]
-    return Figure(
-        "held-node-hours",
-        "Node-hours held",
+    caption = (
         f"Node-hours of nodes that stood still while a job on them waited for its mate, in every {every}, and their "
-        "share of what the whole machine has in that time.",
-        polars.concat(tables),
-        partial(_draw_held, run, tables, edges, every),
-        panels.stacked_size(run),
+        "share of what the whole machine has in that time."
     )
+    draw, size = partial(_draw_held, run, tables, edges, every), panels.stacked_size(run)
+    return Figure("held-node-hours", "Node-hours held", caption, polars.concat(tables), draw, size)
 
 
 def _actions(domain: RunDomain, edges: Ints) -> polars.DataFrame:

@@ -50,15 +50,12 @@ def _of_groups(
 def sync_figure(run: Run) -> Figure:
     """Show the time that paired jobs waited for their mates."""
     samples = {domain.name: {"paired": _sync(domain)} for domain in run.domains if domain.summary["paired"]["jobs"]}
-    return Figure(
-        "sync-time",
-        "Sync time of paired jobs",
+    caption = (
         "Time from the first instant at which a paired job could have started to its start with its mate: share of "
-        "the paired jobs that waited at most so long for their mates. Marks: medians. Times under 1 s stand at 1 s.",
-        _table(samples, "sync_s"),
-        partial(_draw_sync, samples),
-        (WIDTH, 3.0),
+        "the paired jobs that waited at most so long for their mates. Marks: medians. Times under 1 s stand at 1 s."
     )
+    table, draw = _table(samples, "sync_s"), partial(_draw_sync, samples)
+    return Figure("sync-time", "Sync time of paired jobs", caption, table, draw, (WIDTH, 3.0))
 
 
 def _waits(ran: polars.DataFrame) -> Floats:

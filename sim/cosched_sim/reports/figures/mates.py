@@ -33,23 +33,17 @@ def mates_figure(run: Run) -> Figure:
     found = [_gaps(first, second) for first, second in combinations(run.domains, 2)]
     tables, pairs = [table for table in found if table["pairs"].sum()], run.summary["pairs"]
     never = f"; {pairs['never']:,} never" if pairs["never"] else ""
-    return Figure(
-        "mates",
-        "Who waited for whom" if run.coscheduled else "How far apart mates started",
-        f"{_caption(run)} {pairs['together']:,} of {pairs['pairs']:,} pairs started together{never}.",
-        polars.concat(tables),
-        partial(_draw, run, tables),
-        (WIDTH, 0.4 + 2.6 * len(tables)),
-    )
-
-
-def _caption(run: Run) -> str:
+    title = "How far apart mates started"
+    what = "Pairs by the time between the starts of their two jobs, which nobody coscheduled."
     if run.coscheduled:
-        return (
+        title = "Who waited for whom"
+        what = (
             "Pairs by the time between the first instants at which their two jobs could have started: the job that "
             "was ready first waited for its mate at least so long."
         )
-    return "Pairs by the time between the starts of their two jobs, which nobody coscheduled."
+    caption = f"{what} {pairs['together']:,} of {pairs['pairs']:,} pairs started together{never}."
+    draw, size = partial(_draw, run, tables), (WIDTH, 0.4 + 2.6 * len(tables))
+    return Figure("mates", title, caption, polars.concat(tables), draw, size)
 
 
 def _gaps(first: RunDomain, second: RunDomain) -> polars.DataFrame:

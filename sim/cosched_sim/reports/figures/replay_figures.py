@@ -68,16 +68,10 @@ def queue_figure(run: Run) -> Figure:
     """Show how many jobs waited on each domain, and how many of them are paired."""
     axis = time_axis(run)
     tables, widths = zip(*(_queue(domain, axis) for domain in run.domains), strict=True)
-    greatest = sorted({f"the most within every {width}" for width in widths if width})
-    return Figure(
-        "queue-length",
-        "Queue length",
-        f"Jobs submitted and not yet started, those that hold nodes included{'; ' * bool(greatest)}"
-        f"{', '.join(greatest)}.",
-        polars.concat(tables),
-        partial(_draw_waiting, run, tables),
-        stacked_size(run),
-    )
+    greatest = ", ".join(sorted({f"the most within every {width}" for width in widths if width}))
+    caption = f"Jobs submitted and not yet started, those that hold nodes included{'; ' * bool(greatest)}{greatest}."
+    draw, size = partial(_draw_waiting, run, tables), stacked_size(run)
+    return Figure("queue-length", "Queue length", caption, polars.concat(tables), draw, size)
 
 
 def _queue(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
@@ -114,15 +108,12 @@ def arrivals_figure(run: Run) -> Figure:
     axis = arrival_axis(run)
     edges, every = series.bars_of(axis)
     tables = [_arrivals(domain, axis, edges) for domain in run.domains]
-    return Figure(
-        "arrivals",
-        "Arrivals",
+    caption = (
         f"Jobs submitted in every {every} (bars), and their nodes times run times as a share of what the whole "
-        "machine has in that time (line): above 100 % the queue must grow.",
-        polars.concat(tables),
-        partial(_draw_arrivals, run, tables, edges, every),
-        stacked_size(run),
+        "machine has in that time (line): above 100 % the queue must grow."
     )
+    draw, size = partial(_draw_arrivals, run, tables, edges, every), stacked_size(run)
+    return Figure("arrivals", "Arrivals", caption, polars.concat(tables), draw, size)
 
 
 def arrival_axis(run: Run) -> TimeAxis:
@@ -160,11 +151,8 @@ def _draw_arrivals(run: Run, tables: list[polars.DataFrame], edges: Ints, every:
         _draw_load(axes, (left + width / 2)[known], 100 * table["offered_load"].drop_nulls().to_numpy())
     axis.label(axes, int(edges[0]), int(edges[-1]))
     bars = [patch(_UNPAIRED, "unpaired jobs"), patch(GROUPS["paired"], "paired jobs")]
-    legend(
-        canvas,
-        *(bars if run.paired else [patch(_UNPAIRED, "jobs")]),
-        Line2D([], [], **_LOAD, label="work (right axis)"),
-    )
+    load = Line2D([], [], **_LOAD, label="work (right axis)")
+    legend(canvas, *(bars if run.paired else [patch(_UNPAIRED, "jobs")]), load)
 
 
 def _draw_load(axes: Axes, places: Floats, percent: Floats) -> None:
@@ -184,15 +172,10 @@ def occupancy_figure(run: Run) -> Figure:
     uses = "ran jobs, were held for a mate or were idle" if run.coscheduled else "ran jobs or were idle"
     if run.has_outages:
         uses = uses.replace(" or were idle", ", were idle or down (a drain counts from its beginning)")
-    means = sorted({f"means over every {width}" for width in widths if width})
-    return Figure(
-        "occupancy",
-        "Node occupancy",
-        f"Nodes that {uses}{'; ' * bool(means)}{', '.join(means)}.{_held(run)}",
-        polars.concat(tables),
-        partial(_draw_occupancy, run, tables),
-        stacked_size(run),
-    )
+    means = ", ".join(sorted({f"means over every {width}" for width in widths if width}))
+    caption = f"Nodes that {uses}{'; ' * bool(means)}{means}.{_held(run)}"
+    draw, size = partial(_draw_occupancy, run, tables), stacked_size(run)
+    return Figure("occupancy", "Node occupancy", caption, polars.concat(tables), draw, size)
 
 
 def _occupancy(run: Run, domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:

@@ -29,14 +29,11 @@ _EVEN = 0.18  # luminance on which black and white have the same contrast
 def who_waits_figure(run: Run) -> Figure:
     """Show mean wait and number of jobs by nodes and run time on each domain."""
     tables = [_classes(domain) for domain in run.domains]
-    return Figure(
-        "wait-by-size",
-        "Which jobs wait",
-        "Mean wait of the jobs of a size and a run time, and below it their number. The darker, the longer the wait.",
-        polars.concat(tables),
-        partial(_draw, run, tables),
-        side_by_side_size(run, 3.3),
+    caption = (
+        "Mean wait of the jobs of a size and a run time, and below it their number. The darker, the longer the wait."
     )
+    draw, size = partial(_draw, run, tables), side_by_side_size(run, 3.3)
+    return Figure("wait-by-size", "Which jobs wait", caption, polars.concat(tables), draw, size)
 
 
 def _classes(domain: RunDomain) -> polars.DataFrame:

@@ -37,15 +37,10 @@ def write_swf(jobs: TraceLog | Workload, path: str | os.PathLike[str], header: M
         stream.writelines(text.encode() for text in lines)
 
 
-@contextlib.contextmanager
-def packed(raw: BinaryIO, wanted: bool) -> Iterator[BinaryIO | gzip.GzipFile]:
+def packed(raw: BinaryIO, wanted: bool) -> contextlib.AbstractContextManager[BinaryIO | gzip.GzipFile]:
     """Pack what is written to a stream, if that is wanted."""
-    if not wanted:
-        yield raw
-        return
     # Without name and time, so that the same jobs give the same bytes.
-    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
-        yield stream
+    return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if wanted else contextlib.nullcontext(raw)
 
 
 def _header(jobs: TraceLog | Workload, given: Mapping[str, str]) -> dict[str, str]:
