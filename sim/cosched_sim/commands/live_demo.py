@@ -142,11 +142,9 @@ def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
         waits = (duration(seconds) for seconds in pair.waited_s)
         table.add_row(pair.pair, *map(str, pair.nodes), *waits, f"{pair.skew_ms:.1f} ms")
     machines = " and ".join(f"{name} ({slots} slots, {scheme})" for name, (slots, scheme) in MACHINES.items())
-    tail = TAIL.format(
-        together=sum(pair.skew_ms < TOGETHER_MS for pair in pairs),
-        pairs=len(pairs),
-        median=median(pair.skew_ms for pair in pairs),
-    )
+    skews = [pair.skew_ms for pair in pairs]
+    together = sum(skew < TOGETHER_MS for skew in skews)
+    tail = TAIL.format(together=together, pairs=len(pairs), median=median(skews))
     return [filled(HEAD.format(machines=machines, pairs=len(pairs))), "", table, "", filled(tail)]
 
 

@@ -45,21 +45,15 @@ def comparison_page(said: Mapping[str, Any]) -> Page:
     runs: Mapping[str, Any] = said["combinations"]
     first = next(iter(runs.values()))
     names = list(first["domains"])
+    text = TEXT.format(MEETS if any("M" in name for name in runs) else "")
+    figures, tables = [_figure(names, runs)], [_table(name, runs) for name in names]
     return Page(
         title=f"Schemes compared on {in_words(names)}",
         subtitle=f"{count(len(runs), 'replay')} of the same jobs; {count(first['pairs']['pairs'], 'pair')}",
         command=said["command"],
         version=said["version"],
         facts=list(_facts(first)),
-        sections=[
-            Section(
-                "Schemes compared",
-                TEXT.format(MEETS if any("M" in name for name in runs) else ""),
-                figures=[_figure(names, runs)],
-                tables=[_table(name, runs) for name in names],
-            ),
-            *_differences(names, said),
-        ],
+        sections=[Section("Schemes compared", text, figures=figures, tables=tables), *_differences(names, said)],
     )
 
 

@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 65_536
 
+STATISTICS = ("mean", "median", "p95", "p99", "max")
 BOUND_S = 10  # bounded slowdown treats shorter jobs as if they ran this long
 
 
@@ -30,15 +31,9 @@ def bounded_slowdown(wait_s: Ints, run_s: Ints) -> Floats:
 def spread(values: Ints | Floats) -> dict[str, float | None]:
     """Return mean, median, 95th and 99th percentile (linear interpolation) and maximum; None if there are no values."""
     if values.size == 0:
-        return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
-    median, p95, p99 = np.percentile(values, (50, 95, 99))
-    return {
-        "mean": float(values.mean()),
-        "median": float(median),
-        "p95": float(p95),
-        "p99": float(p99),
-        "max": float(values.max()),
-    }
+        return dict.fromkeys(STATISTICS)
+    found = (values.mean(), *np.percentile(values, (50, 95, 99)), values.max())
+    return dict(zip(STATISTICS, map(float, found), strict=True))
 
 
 def group(waits: Ints, completed: Bools, run: Ints, sync: Ints) -> dict[str, Any]:

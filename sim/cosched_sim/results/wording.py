@@ -8,13 +8,13 @@ from typing import Any
 from cosched.schedulers.loading import kind_told_by
 from cosched.validation.schemes import in_words
 from cosched.words.quantities import count, duration
+from cosched_sim.results.metrics import STATISTICS as STATISTICS
 from cosched_sim.workload.traces import REASONS
 
 Summary = Mapping[str, Any]
 
 METRICS = {"wait_s": "wait", "slowdown": "slowdown", "bounded_slowdown": "bounded slowdown", "sync_s": "sync time"}
 GROUPS = ("all", "paired", "unpaired")
-STATISTICS = ("mean", "median", "p95", "p99", "max")
 
 
 def metrics_of(domain: Summary) -> dict[str, str]:

@@ -74,19 +74,17 @@ class Report:
         for name, table in self.tables:
             write_whole(folder / TABLES / f"{name}.csv", table.write_csv())
         write_whole(folder / PAGE, "".join(f"{line}\n" for line in self._lines()))
-        write_page(
-            Page(
-                title=self.title,
-                subtitle=self.subtitle,
-                command=self.said["command"],
-                version=self.said["version"],
-                first=[*([("Beware", self.warning)] if self.warning else []), *self.sentences],
-                facts=self.facts,
-                tiles=self.tiles,
-                sections=[replace(each, text=each.text.replace("**", "")) for each in self.sections],
-            ),
-            folder,
+        page = Page(
+            title=self.title,
+            subtitle=self.subtitle,
+            command=self.said["command"],
+            version=self.said["version"],
+            first=[*([("Beware", self.warning)] if self.warning else []), *self.sentences],
+            facts=self.facts,
+            tiles=self.tiles,
+            sections=[replace(each, text=each.text.replace("**", "")) for each in self.sections],
         )
+        write_page(page, folder)
 
     def _lines(self) -> Iterator[str]:
         yield from (f"# {self.title}", "")

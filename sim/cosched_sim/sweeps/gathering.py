@@ -100,21 +100,15 @@ def _measure_types(files: Sequence[Path]) -> Types:
 
 def _label_types(cases: Iterable[Case]) -> Types:
     """Return the types of the labels by name, in order of first appearance: numbers, or text if any label is text."""
+    import polars
+
     kinds: dict[str, set[type]] = {}
     for case in cases:
         for name, value in case.labels.items():
             kinds.setdefault(name, set()).add(type(value))
-    return {name: _label_type(of) for name, of in kinds.items()}
-
-
-def _label_type(kinds: set[type]) -> Any:
-    import polars
-
-    if kinds == {bool}:
-        return polars.Boolean
-    if kinds == {int}:
-        return polars.Int64
-    return polars.Float64 if kinds <= {int, float} else polars.String
+    numbers = {frozenset({bool}): polars.Boolean, frozenset({int}): polars.Int64}
+    numbers |= dict.fromkeys((frozenset({float}), frozenset({int, float})), polars.Float64)
+    return {name: numbers.get(frozenset(of), polars.String) for name, of in kinds.items()}
 
 
 def _labelled(cases: Sequence[Case], rows: polars.DataFrame, types: Types) -> polars.DataFrame:

@@ -74,8 +74,7 @@ class LogBuilder:
         """
         if not self._ids:
             raise InputError(self._notes.source, None, "no jobs")
-        columns = {name: _array(column) for name, column in self._columns.items()}
-        more = {name: _array(column) for name, column in self._more.items()}
+        columns, more = ({name: _array(of) for name, of in its.items()} for its in (self._columns, self._more))
         if start is not None:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start
