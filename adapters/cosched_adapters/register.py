@@ -143,15 +143,10 @@ class Register(Generic[Job]):
         return named
 
     def refuse(
-        self,
-        name: str,
-        owner: str,
-        reason: str,
-        named: Named | None = None,
-        problem: MateProblem | None = MateProblem.ARRAY,
+        self, name: str, owner: str, why: str, named: Named | None = None, kind: MateProblem | None = MateProblem.ARRAY
     ) -> None:
-        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate because of this problem."""
+        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate for a problem of this `kind`."""
         known, self._refused[name] = name in self._refused, self._clock()
         if not known:
-            _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
-            self._report(Refused(name, owner, reason, named, None if named is None else problem))
+            _LOG.warning("job %s of %s starts alone: %s", name, owner, why)
+            self._report(Refused(name, owner, why, named, None if named is None else kind))

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 from deploy.gridengine.lab import GridEngineCluster, install_prolog
 from deploy.gridengine.lab.cluster import free_port
@@ -235,7 +234,7 @@ class CoupledLab:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _start(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
-_INTERVAL = 0.02  # seconds between two cheap checks
+_PAUSE = 0.02  # seconds between two cheap checks
 PATIENCE = 300.0  # seconds: far more than anything here takes, even on a busy machine
 
 
@@ -17,15 +17,11 @@ class LabError(Exception):
 
 
 def wait_for(
-    condition: Callable[[], _T],
-    what: str,
-    seconds: float = PATIENCE,
-    logs: Iterable[Path] = (),
-    interval: float = _INTERVAL,
+    check: Callable[[], _T], what: str, seconds: float = PATIENCE, logs: Iterable[Path] = (), interval: float = _PAUSE
 ) -> _T:
-    """Return the first true value of `condition`; LabError with the ends of the logs after `seconds`."""
+    """Return the first true value of `check`; LabError with the ends of the logs after `seconds`."""
     patience_over = time.monotonic() + seconds
-    while not (value := condition()):
+    while not (value := check()):
         if time.monotonic() >= patience_over:
             raise LabError(f"waited {seconds:g} s for {what}{tails(logs)}")
         time.sleep(interval)

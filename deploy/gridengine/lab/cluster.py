@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 from xml.etree import ElementTree
 
@@ -87,11 +86,11 @@ class GridEngineCluster:
             self._lay_out()
             self._start()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end_jobs()
         for daemon in list(self._daemons):
             self._kill(daemon)

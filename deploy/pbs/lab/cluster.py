@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from deploy.lab.running import Done, output
@@ -77,7 +76,7 @@ class PbsCluster:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._world.end()
 
     def _start(self) -> None:
