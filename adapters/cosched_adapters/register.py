@@ -145,7 +145,7 @@ class Register(Generic[Job]):
     def refuse(
         self, name: str, owner: str, why: str, named: Named | None = None, kind: MateProblem | None = MateProblem.ARRAY
     ) -> None:
-        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate for a problem of this `kind`."""
+        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate for a problem of `kind`."""
         known, self._refused[name] = name in self._refused, self._clock()
         if not known:
             _LOG.warning("job %s of %s starts alone: %s", name, owner, why)
