@@ -9,7 +9,7 @@ from itertools import chain, pairwise, product
 from cosched_papers.studies.weissman2004 import comparisons, setup
 from cosched_papers.studies.weissman2004.comparisons import KINDS, SHARES_3, SHOWN, ideal, over_all, running_first
 from cosched_papers.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
-from cosched_papers.studies.weissman2004.readings import READ
+from cosched_papers.studies.weissman2004.readings import HIGH, READ
 from cosched_papers.studies.weissman2004.results import Results, grid, linear, of_user
 from cosched_papers.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 from cosched_sim.results.estimate import Estimate, estimate
@@ -43,7 +43,9 @@ def _not_for_all(results: Results) -> Verdict:
         comparisons.less_than_baselines(results, FIGURE_9, TOTAL, (LINEAR,), (share,)) for share in (0.5, 0.1)
     )
     verdict = parts(("", positive(large, " min")), ("", _above_one(small)))
-    return because(verdict, lambda: comparisons.reading_of_moldable(results))
+    return because(
+        verdict, lambda: f"below MOLDABLE by reading: {comparisons.less_by_reading(results, setup.MOLDABLE)}"
+    )
 
 
 def _above_one(less: Sequence[Named]) -> Verdict:
@@ -151,7 +153,9 @@ def _turns(results: Results) -> Verdict:
             )
     verdict = verdicts.tally(words, "places")
     told = f"; the least total is at M = {', '.join(sorted(least, key=setup.LEVELS.index))}" * bool(words)
-    return because(replace(verdict, ours=f"{verdict.ours}{told}"), lambda: comparisons.reading_of_limits(results))
+    verdict = replace(verdict, ours=f"{verdict.ours}{told}")
+    falls = f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: "
+    return because(verdict, lambda: falls + comparisons.less_by_reading(results, column(setup.EVEN_FQ, HIGH)))
 
 
 def _rises(results: Results) -> Verdict:
@@ -290,7 +294,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "queued-first": lambda r: positive(running_first(r, WAIT, setup.SHARES, setup.LEVELS[:-1]), " min"),
     "low-impact": _low_impact,
     "running-first-is-better": lambda r: because(
-        positive(running_first(r, TOTAL, setup.SHARES, (comparisons.MOST_FAVOURED,), sign=-1), " min"),
+        positive(running_first(r, TOTAL, setup.SHARES, (HIGH,), sign=-1), " min"),
         lambda: comparisons.reading_of_totals(r),
     ),
     "queued-first-at-low": lambda r: positive(running_first(r, TOTAL, setup.SHARES, ("3",)), " min"),

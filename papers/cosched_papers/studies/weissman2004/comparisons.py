@@ -20,7 +20,6 @@ from cosched_sim.studies.verdicts import POSITIVE, Named, tally
 SHOWN = (GAUSS, setup.MIXED)  # "we show GE and the MIXED workload only"
 SHARES_3 = (0.5, 0.3, 0.1)
 KINDS = {"Even-H": (setup.EVEN_FQ, setup.EVEN_FR), "Low-Imp": (setup.LOW_FQ, setup.LOW_FR)}
-MOST_FAVOURED = HIGH
 
 
 def ideal(name: str, measure: str) -> list[Of]:
@@ -82,18 +81,7 @@ def reading_of_totals(results: Results) -> str:
     return f"places where FR has the lower total at M = {HIGH}, by reading: {'; '.join(told)}"
 
 
-def reading_of_moldable(results: Results) -> str:
-    """Say by how much the total of Even-H-FQ without a limit is below that of MOLDABLE at 10 %, by each reading."""
-    return f"below MOLDABLE by reading: {_less(results, setup.MOLDABLE)}"
-
-
-def reading_of_limits(results: Results) -> str:
-    """Say by how much the total of Even-H-FQ falls from M = 12 to no limit at 10 %, by each reading."""
-    falls = _less(results, column(setup.EVEN_FQ, HIGH))
-    return f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: {falls}"
-
-
-def _less(results: Results, name: str) -> str:
+def less_by_reading(results: Results, name: str) -> str:
     """Return by how much the total of Even-H-FQ without a limit is below another at 10 %, by each reading."""
     told, policies = [], (name, column(setup.EVEN_FQ, setup.NO_LIMIT))
     for kind in READ:
