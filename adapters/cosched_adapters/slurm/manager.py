@@ -219,7 +219,6 @@ class SlurmManager(WatchedQueue[BatchJob], batch_system.MeetingSystem):
         return job.phase is Phase.OFFERED and job.offer is offer
 
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
-        """See `Sequences.give_back`."""
         given = await self._sequences.give_back(job, pause, offer)
         if self._slots.is_for_one_try(job.job_id) and not job.offered_as:
             await self._slots.unbook(job.job_id)

@@ -54,7 +54,6 @@ class Phase:
     least: Requirements = field(default_factory=lambda: Requirements(1))  # min_requirements: "minimum resources"
 
     def __post_init__(self) -> None:
-        """Check the values."""
         if self.topology not in TOPOLOGIES:
             raise ValueError(f"topology: {self.topology!r} is not one of {', '.join(TOPOLOGIES)}")
         for name in ("numDEs", "comp", "arch", "comm"):

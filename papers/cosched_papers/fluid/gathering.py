@@ -35,11 +35,9 @@ class Gathering:
         self._events: list[Gathered] = []
 
     def __contains__(self, job: JobId) -> bool:
-        """Return whether the job gathers its nodes now."""
         return job in self._since
 
     def __bool__(self) -> bool:
-        """Return whether some job does."""
         return bool(self._since)
 
     # What running jobs use

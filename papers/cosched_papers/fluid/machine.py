@@ -40,7 +40,6 @@ class FluidJobs:
     tables: Mapping[int, Table] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Return the number of jobs."""
         return len(self.submit)
 
 

@@ -94,7 +94,6 @@ def _entries(jobs: Iterable[Molded]) -> int:
 
 
 def _means(settings: MoldingSettings, of: Expected) -> tuple[float, ...]:
-    """Return a row of `means`."""
     least, most = (float(share) * of.nodes for share in settings.sizes)
     if of.a:
         least, most = 1.0, 2 * of.a - 1 if of.sigma <= 1 else of.a + of.a * of.sigma - of.sigma

@@ -150,7 +150,6 @@ class MoldingTurns(Turns):
             yield Running(id, job.nodes, now + scheduler.duration(job) if job.state is READY else job.expected)
 
     def _size(self, job: PlainJob, chosen: Chosen) -> None:
-        """Note that the job starts on the size that was chosen."""
         job.size = chosen.size
         if isinstance(job.asked.columns, Moldable) and self._settings.sizing is not Sizing.NONE:
             job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else chosen.by, MODIFIER: chosen.modifier}

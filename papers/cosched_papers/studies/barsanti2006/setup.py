@@ -107,6 +107,5 @@ def _drawn(said: Said, alpha: float, replication: int, more: str = "", **rules: 
 
 
 def _domain(trace: str, replication: int, said: Said, **settings: Any) -> Settings:
-    """Return a replay of one machine."""
     domain = {"name": "machine", "trace": trace, "scheduler": "molding", **settings}
     return {"domains": [domain], "seed": said["seed"] + replication - 1}

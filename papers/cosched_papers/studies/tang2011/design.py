@@ -75,7 +75,6 @@ def _facts(plan: setup.Plan) -> dict[str, float]:
 
 
 def _add_sizes(facts: dict[str, float], settings: setup.Settings) -> None:
-    """Add the sizes in one replay."""
     config = replay_config("study", settings)
     for domain in config.domains:
         jobs, facts[f"{domain.name} nodes"] = read_machine(domain, config)

@@ -88,7 +88,6 @@ class Plan:
     def _replay(
         self, schemes: str, machines: tuple[Settings, Settings], replication: int, **pairs: str | int
     ) -> Settings:
-        """Return the settings of a replay."""
         modes = ("off", "off") if schemes == BASE else (WORDS[schemes[0]], WORDS[schemes[1]])
         domains = [
             {"name": name, "scheme": mode, **COMMON, **machine}

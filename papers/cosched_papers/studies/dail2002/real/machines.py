@@ -30,7 +30,6 @@ class Machines:
         self._stack = ExitStack()
 
     def __enter__(self) -> Machines:
-        """Start them all."""
         for name, words in self._commands.items():
             host, port = self._addresses[name]
             process = subprocess.Popen(
@@ -44,7 +43,6 @@ class Machines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End them all."""
         self._stack.close()
 
     def run(

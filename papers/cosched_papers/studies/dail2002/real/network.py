@@ -30,7 +30,6 @@ class Network:
         self.addresses: dict[str, str] = {}
 
     def __enter__(self) -> Network:
-        """Make them all."""
         try:
             self._make()
         except BaseException:
