@@ -11,7 +11,6 @@ import os
 import signal
 
 _CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
-BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Identity:
@@ -91,7 +90,7 @@ def identify(pid: int) -> Identity:
 
 def boot() -> str:
     """Return the id of the host's present boot; OSError."""
-    return _content(BOOT).decode("ascii", "replace").strip()[:64]
+    return _content("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()[:64]
 
 
 def adopt_orphans() -> None:

@@ -42,7 +42,6 @@ _WIDTHS = {  # fields of squeue --Format, with their widths; longer values are c
 _DETAILS = {"TimeLimit": 16, "Name": 64, "Comment": MAX_COMMENT + 16}
 _SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
 _NONE = ("N/A", "0", "")
-_NO_COMMENT = "(null)"
 _NO_ACCOUNT = ("(null)", "N/A")
 _SHOWN = 200  # characters of a command's message that an error repeats
 
@@ -255,7 +254,7 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         account="" if fields["Account"] in _NO_ACCOUNT else fields["Account"],
         priority=number(fields["PriorityLong"]),
         partitions=fields["Partition"],
-        comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
+        comment="" if fields.get("Comment") == "(null)" else fields.get("Comment"),
         name=fields.get("Name", ""),
         time_limit=seconds(fields.get("TimeLimit", "")),
     )

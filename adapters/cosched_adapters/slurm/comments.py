@@ -25,7 +25,6 @@ from cosched_adapters.mate_words import GROUP, read_group, read_terms, write_gro
 
 MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"
-FAIL_TOGETHER = "fail_together"
 WINDOW = f"{MARK}window="
 AT = f"{MARK}at="
 ADOPTABLE = f"{MARK}adoptable"
@@ -55,7 +54,7 @@ def word(named: Named) -> str:
         words.append(f"{AT}{datetime.fromtimestamp(named.at, UTC).isoformat().replace('+00:00', 'Z')}")
     words += [OR_ALONE] if named.or_alone else []
     for name, value in write_terms(named.terms).items():
-        words.append(MARK + name.replace("_", "-") + ("" if name == FAIL_TOGETHER else f"={value}"))
+        words.append(MARK + name.replace("_", "-") + ("" if name == "fail_together" else f"={value}"))
     return " ".join(words)
 
 

@@ -134,9 +134,8 @@ class FluidKind(SchedulerKind):
 
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind: down to which size a job shrinks, its model, and what a resize costs, in s and bytes."""
-        least = Column(
-            "min", _read_whole, help="its size may be N to --nodes, and change as it runs", option=LEAST_NODES
-        )
+        changes = "its size may be N to --nodes, and change as it runs"
+        least = Column("min", _read_whole, help=changes, option=LEAST_NODES)
         model = Column.of_words("model", *MODELS, help="linear or parabolic (as the domain says)")
         cost = Column("resize_s", _read_seconds, str, 0, "for how long a change of size stops it (as the domain says)")
         data = Column("resize_bytes", _read_whole, str, 0, "the bytes on each node that a change of size moves (0)")

@@ -15,7 +15,6 @@ from cosched_adapters.slurm.parameters import Config, text, texts, words
 from cosched_adapters.slurm.versions import restarts_on_reconfigure
 
 _CONF = "slurm.conf"
-_LUA = "job_submit.lua"
 _COMPLETIONS = "jobcomp/script"
 
 
@@ -73,7 +72,7 @@ def check_completions(facts: Facts, usual: Path) -> Finding:
 def check_submission(config: Config) -> Finding:
     """Check the optional hook that checks comments at submission."""
     subject, without = "JobSubmitPlugins", "optional; users are not told at sbatch what is wrong with their comment"
-    script = Path(text(config, "SLURM_CONF") or "/etc/slurm/slurm.conf").with_name(_LUA)
+    script = Path(text(config, "SLURM_CONF") or "/etc/slurm/slurm.conf").with_name("job_submit.lua")
     if "lua" not in words(config, subject):
         return ok(subject, f"not lua: {without}")
     if b"cosched" not in scripts.beginning(script):

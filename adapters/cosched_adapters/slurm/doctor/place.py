@@ -12,13 +12,12 @@ from cosched_adapters.slurm.parameters import Config, texts
 from cosched_adapters.slurm.settings import SlurmSettings
 
 COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
-_SUBMIT = "sbatch"
 
 
 def check_commands(settings: SlurmSettings) -> Finding:
     """Check that Slurm's commands are there; only `cosched submit` needs sbatch."""
     where = str(settings.bin) if settings.bin else "PATH"
-    paths = {name: shutil.which(name, path=settings.bin) for name in (*COMMANDS, _SUBMIT)}
+    paths = {name: shutil.which(name, path=settings.bin) for name in (*COMMANDS, "sbatch")}
     missing = [name for name, path in paths.items() if path is None]
     if set(missing) & set(COMMANDS):
         found, change = f"not found in {where}: {', '.join(missing)}", "say where Slurm's commands are"

@@ -71,9 +71,8 @@ def of_logs(found: Found) -> Iterator[Table]:
     """Yield the means of each real log, with its load and its windows."""
     for log, each in zip(found.said["windows"], of_real_logs(found), strict=True):
         load = found.mean(next(each.places), LOAD)
-        title = (
-            f"{log['name']}: {log['nodes']} nodes, {len(log['files'])} windows of {log['jobs']:,} jobs, load {load} %"
-        )
+        windows = f"{len(log['files'])} windows of {log['jobs']:,} jobs"
+        title = f"{log['name']}: {log['nodes']} nodes, {windows}, load {load} %"
         rows = (([at[2]], at) for at in each.places)
         yield means_table(found, title, headed("scheduler", *_units(SHOWN)), rows, SHOWN)
 

@@ -14,7 +14,6 @@ COMBINATIONS = (*SCHEMES, MEET)
 MEDIUM_SHARE = 0.1
 FEW_SHARES = (SHARES[0], SHARES[-1])  # beside the medium one
 OF_BATCH = ("policy", "backfill")  # keys that a fluid domain does not have
-COST_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ FLUID = (
     _fluid("low_impact"),
     _fluid("even", 30),
     _fluid("low_impact", 30),
-    _fluid("even", 50, COST_S),
+    _fluid("even", 50, 60),
 )
 
 

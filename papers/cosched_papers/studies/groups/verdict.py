@@ -99,9 +99,8 @@ def _more(found: Found) -> Iterator[str]:
     for name in CLASSES:
         more = {place: _mean_difference(found, place, BASE, f"{name} {measuring.WAIT}") for place in places}
         listed = ", ".join(f"{place} {_signed(mean)}" for place, mean in more.items() if mean is not None)
-        told.append(
-            f"on the {name} machines, where they then wait {_range(found, BASE, f'{name} {measuring.WAIT}')}: {listed}"
-        )
+        usual = _range(found, BASE, f"{name} {measuring.WAIT}")
+        told.append(f"on the {name} machines, where they then wait {usual}: {listed}")
     yield f"**Other jobs' waits**, beside no coscheduling, in the mean over all points (min): {'; '.join(told)}."
 
 

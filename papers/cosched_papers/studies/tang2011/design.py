@@ -188,9 +188,8 @@ def _tiles(results: Results) -> Iterator[Tile]:
 
 
 def _experiments(days: float, results: Results) -> Iterator[Section]:
-    deadlocks = tables.shown_table(
-        "Deadlocks of hold-hold", "Jobs that never start: means of the deadlocked runs", tables.deadlocks_table(results)
-    )
+    note = "Jobs that never start: means of the deadlocked runs"
+    deadlocks = tables.shown_table("Deadlocks of hold-hold", note, tables.deadlocks_table(results))
     yield Section("V-B: deadlocks and the release timer", tables=[deadlocks])
     figures = paper_figures(results, days)
     yield Section("V-D: by the load of Eureka", WORDS["differences"], figures[:4])

@@ -125,9 +125,8 @@ def _usual(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[Da
         of, point = (BY_LOAD, MEDIUM) if share is None else (BY_SHARE, share)
         usual = rows.filter(col("experiment") == of, col("point") == point)
         wanted = usual.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
-        yield wanted.with_columns(
-            lit(sensitivity.name).alias("experiment"), lit(float(sensitivity.usual)).alias("point")
-        )
+        name, value = lit(sensitivity.name), lit(float(sensitivity.usual))
+        yield wanted.with_columns(name.alias("experiment"), value.alias("point"))
 
 
 def _with_differences(rows: DataFrame, own_base: set[str]) -> DataFrame:

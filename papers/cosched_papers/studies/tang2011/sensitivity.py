@@ -17,8 +17,6 @@ DAY_S = 86_400
 CUT_S = 3_600  # mean time for which the machines cannot reach each other
 COOLING_DAYS = 10  # days after the last submission in which jobs still start
 
-PARTITIONED = "partitioned:intrepid"
-
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
@@ -84,7 +82,7 @@ def _paired(settings: setup.Settings, share: float, _: float) -> setup.Settings:
 
 def _partitioned(settings: setup.Settings, _: float, __: float) -> setup.Settings:
     intrepid, eureka = settings["domains"]
-    return {**settings, "domains": [{**intrepid, "node_pool": PARTITIONED}, eureka]}
+    return {**settings, "domains": [{**intrepid, "node_pool": "partitioned:intrepid"}, eureka]}
 
 
 def _cut_off(settings: setup.Settings, share: float, days: float) -> setup.Settings:

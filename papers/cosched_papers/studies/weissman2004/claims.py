@@ -19,7 +19,6 @@ from cosched_sim.studies.paper import Claim, read_claims
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, Named, Range, Verdict, all_of, because, parts, positive
 
 FIGURE_9 = column(setup.EVEN_FQ, setup.NO_LIMIT)
-TENTH = 0.1
 RAREST, DENSEST = setup.BETAS[-1], setup.BETAS[0]
 CONTENTION = (
     "the paper says the opposite of waits (figure 15). Under IDEAL-ONLY the queue grows with the trace at any beta, "
@@ -276,7 +275,7 @@ def _runs_longer(results: Results) -> Verdict:
 def _magnitude(results: Results) -> Verdict:
     wait = ideal(setup.IDEAL_ONLY, WAIT)
     ratios = [(percent(share), ratio(results, grid(LINEAR, share, BEST, WAIT), wait)) for share in setup.SHARES]
-    return all_of(ratios, Range(high=TENTH), " of it")
+    return all_of(ratios, Range(high=0.1), " of it")
 
 
 CHECKS: Mapping[str, Callable[[Results], Verdict]] = {

@@ -16,9 +16,8 @@ def real_section(told: Sequence[Mapping[str, Any]], words: Mapping[str, str]) ->
     """Return the section, from the runs as plain values."""
     runs = [Run(**values) for values in told]
     errors = [abs(run.measured / run.predicted - 1) for run in runs]
-    found = words["found"].format(
-        count=len(runs), mean=f"{100 * statistics.fmean(errors):.1f}", most=f"{100 * max(errors):.1f}"
-    )
+    mean, most = (f"{100 * error:.1f}" for error in (statistics.fmean(errors), max(errors)))
+    found = words["found"].format(count=len(runs), mean=mean, most=most)
     return Section("A real run", f"{words['how']}\n\n{found}", tables=[_strategies(runs), _maps(runs)])
 
 
