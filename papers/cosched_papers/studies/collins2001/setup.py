@@ -53,9 +53,8 @@ def _overheads(said: Said) -> Iterator[Experiment]:
         (OF_SJS, "Study 1: calls of SJS", SIZES, map(machines_of, SIZES), of_sjs),
         (OF_PJS, "Study 1: calls of PJS, 40 machines", PJS_SIZES, map(share_of, SHARES), of_pjs),
     ):
-        yield Experiment(
-            name, title, "jobs", tuple(map(float, points)), tuple(schemes), settings, replications=said["replications"]
-        )
+        places, again = tuple(map(float, points)), said["replications"]
+        yield Experiment(name, title, "jobs", places, tuple(schemes), settings, replications=again)
 
 
 def machines_of(count: int) -> str:
@@ -89,9 +88,8 @@ def _of_site(
         }  # fmt: skip
 
     name, axis = named(number, table, priorities), "jobs a quantum" if number == 4 else "jobs"
-    return Experiment(
-        name, title, axis, tuple(map(float, points)), schemes, settings, replications=said["replications"]
-    )
+    places = tuple(map(float, points))
+    return Experiment(name, title, axis, places, schemes, settings, replications=said["replications"])
 
 
 def _on_tables(said: Said) -> Experiment:
@@ -108,9 +106,8 @@ def _on_tables(said: Said) -> Experiment:
     words = dict(zip((*JOB_RANGES, *MACHINE_RANGES), ("low", "high") * 2, strict=True))
     labels = tuple(f"{kind}, jobs {words[jobs]}, machines {words[machines]}" for kind, jobs, machines in DRAWN)
     points = tuple(map(float, range(len(DRAWN))))
-    return Experiment(
-        ON_TABLES, "Nine algorithms on tables", "table", points, ALGORITHMS, settings, labels, replications=count
-    )
+    title = "Nine algorithms on tables"
+    return Experiment(ON_TABLES, title, "table", points, ALGORITHMS, settings, labels, replications=count)
 
 
 def count_of(total: int, priorities: str, priority: str) -> int:
