@@ -59,7 +59,7 @@ def read(folder: str) -> JobFile:
     data = files.read_json(f"{folder}/{NAME}")
     if data is None:
         raise files.BadFileError(f"{NAME}: missing")
-    arguments = files.texts(data, "arguments")
+    arguments = [files.text(item, "arguments") for item in files.items(data, "arguments")]
     script = data.get("script") is True
     if not arguments and not script:
         raise files.BadFileError("arguments: nothing to run")
@@ -95,7 +95,4 @@ def _variable(name: str) -> str:
 
 def numbers(data: dict[str, object], key: str) -> list[int]:
     """Return a list of whole numbers; BadFileError."""
-    value = data.get(key)
-    if not isinstance(value, list):
-        raise files.BadFileError(f"{key}: not a list")
-    return [files.whole({key: item}, key) for item in value]
+    return [files.whole(item, key) for item in files.items(data, key)]

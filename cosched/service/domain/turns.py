@@ -56,8 +56,9 @@ class Outside(Protocol):
         """Note that the scheduling iteration waits for this job's answers: call `LiveDomain.go_on` after a while."""
 
     def look_again(self, at: int, in_vain: int) -> None:
-        """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over. The more looks
-        have been `in_vain`, the longer is the random wait: two domains may be in each other's way.
+        """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over.
+
+        The more looks have been `in_vain`, the longer is the random wait: two domains may be in each other's way.
         """
 
     def happened(self, events: Sequence[EventRecord]) -> None:
