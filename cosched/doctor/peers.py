@@ -28,8 +28,9 @@ _AT_ONCE = "pairs start at once, not at an agreed instant"
 
 async def check_peers(configuration: Configuration, serving: Domain | None) -> list[Finding]:
     """Call each peer as the service does; `serving`: the answer of the running service, if any."""
+    tls = None if configuration.domain.plaintext else configuration.tls
     try:
-        files = _files(configuration)
+        files = None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.crl)
     except InputError:  # the checks of the certificates report it
         return [problem("peers", "not called: the files of [tls] cannot be used", "correct those first")]
     views = await _views(configuration, PeerCredentials(files) if files else None)
@@ -39,13 +40,6 @@ async def check_peers(configuration: Configuration, serving: Domain | None) -> l
     ca = configuration.tls.ca if configuration.tls else None
     ends = {view.name: Ends(configuration.domain.name, view.name, ca, tuple(named)) for view in views}
     return [found for view in views for found in _judged(view, ends[view.name], serving, most)]
-
-
-def _files(configuration: Configuration) -> TlsFiles | None:
-    files = configuration.tls
-    if configuration.domain.plaintext or files is None:
-        return None
-    return TlsFiles(files.ca, files.certificate, files.key, files.crl)
 
 
 async def _views(configuration: Configuration, credentials: PeerCredentials | None) -> list[PeerView]:

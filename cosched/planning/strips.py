@@ -189,16 +189,13 @@ class StripMapper:
         order: Sequence[Machine] | None = machines
         runs = self._chain.runs(machines)
         while order is not None:
-            found = self._balanced(order)
+            loads = [self._model.load(*each) for each in zip(order, self._model.exchanges(order), strict=True)]
+            found = Map(tuple(order), tuple(shared(loads, self._rows)))
             limit = self._model.predict(found).time / EQUAL
             faster = _First([_Filled(run, self._model, limit) for run in runs], self._chain)
             faster.grow(machines)
             order = next(faster.orders_for(self._rows), None)
         return found
-
-    def _balanced(self, machines: Sequence[Machine]) -> Map:
-        loads = [self._model.load(*each) for each in zip(machines, self._model.exchanges(machines), strict=True)]
-        return Map(tuple(machines), tuple(shared(loads, self._rows)))
 
     def even(self, group: Group) -> Map:
         rows, more = divmod(self._rows, len(group))

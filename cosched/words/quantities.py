@@ -20,9 +20,7 @@ def duration(seconds: float | None) -> str:
 
 def number(value: float | None) -> str:
     """Format a number with one digit after the point, unless it is large; empty for None."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
+    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
 
 
 def durations(column: Sequence[Interval]) -> list[str]:

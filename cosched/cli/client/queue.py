@@ -169,9 +169,7 @@ def _start_row(job: Job, told: Explanation | None) -> Sequence[str]:
 
 
 def _start(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return ""
-    return "now" if estimate.source == "has_nodes" else local_time(estimate.at)
+    return "" if estimate is None else "now" if estimate.source == "has_nodes" else local_time(estimate.at)
 
 
 def _run_time(job: Job, now: datetime | None) -> str:
