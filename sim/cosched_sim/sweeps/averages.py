@@ -29,11 +29,8 @@ def averages(results: polars.DataFrame, by: Sequence[str], of: Sequence[str]) ->
     measures = [polars.col(name).cast(polars.Float64).filter(good).drop_nulls() for name in of]
     aggregated = [good.sum().cast(polars.Int64).alias("n")]
     for name, values in zip(of, measures, strict=True):
-        aggregated += [
-            values.mean().alias(name),
-            values.std(ddof=1).alias(name + INTERVAL),
-            values.len().alias(_count(name)),
-        ]
+        deviation, count = values.std(ddof=1).alias(name + INTERVAL), values.len().alias(_count(name))
+        aggregated += [values.mean().alias(name), deviation, count]
     rows = results.group_by(by, maintain_order=True).agg(aggregated) if by else results.select(aggregated)
     return rows.with_columns(_half_width(rows, name) for name in of).drop(map(_count, of))
 

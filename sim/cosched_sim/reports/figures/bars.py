@@ -24,6 +24,8 @@ from cosched_sim.results.estimate import Estimate
 COLUMNS = 2
 WIDTH = 0.84  # width of a group; groups are 1 apart
 ROOM = 4  # the axis ends at so many times the greatest mean; wider intervals are cut
+TEXTS = ("panel", "group", "series")  # columns of the table
+NUMBERS = ("mean", "ci95", "base", "base ci95", "difference", "difference ci95")
 INTERVALS = {"capsize": 2, "elinewidth": 0.8, "capthick": 0.8}  # error bars of the 95 % intervals
 
 
@@ -69,21 +71,14 @@ def grouped_bars(name: str, title: str, caption: str, panels: Sequence[Panel], l
     """Return a figure of panels, two a row; `legend` is the heading of the series' legend."""
     height = 4.6 if _has_below(panels) else 3.1
     size = (10.4 if len(panels) > 1 else 5.6, 0.5 + height * math.ceil(len(panels) / COLUMNS))
-    return Figure(name, title, caption, bars_table(panels), partial(_draw, panels=panels, legend=legend), size)
-
-
-def bars_table(panels: Sequence[Panel]) -> polars.DataFrame:
-    """Return the numbers of some panels: a row for each bar, with its interval, base and difference from the base."""
     rows = [row for panel in panels for row in _rows(panel)]
-    texts = dict.fromkeys(("panel", "group", "series"), polars.String)
-    numbers = dict.fromkeys(NUMBERS, polars.Float64)
-    return polars.DataFrame(rows, schema={**texts, **numbers}, orient="row")
-
-
-NUMBERS = ("mean", "ci95", "base", "base ci95", "difference", "difference ci95")
+    texts, numbers = dict.fromkeys(TEXTS, polars.String), dict.fromkeys(NUMBERS, polars.Float64)
+    table = polars.DataFrame(rows, schema={**texts, **numbers}, orient="row")
+    return Figure(name, title, caption, table, partial(_draw, panels=panels, legend=legend), size)
 
 
 def _rows(panel: Panel) -> Iterator[tuple[str | float | None, ...]]:
+    """Yield a row for each bar, with its interval, base and difference from the base."""
     for g, group in enumerate(panel.groups):
         for name, values in panel.series.items():
             others = (panel.base, panel.differences.get(name, ()))

@@ -86,7 +86,9 @@ def _picture(domain: RunDomain, layout: Layout, run: Run) -> NDArray[np.uint8]:
     for job, box in _boxes(layout.runs, rows / domain.nodes, run):
         tints = kinds[int(paired[job])]
         picture[box] = tints[job % len(tints)]
-    stripes = _stripes(rows)
+    places = np.add.outer(np.arange(rows), -np.arange(WIDTH)) % STRIPES
+    held, stripe = (np.array(_rgb(colour), np.uint8) for colour in (HELD, STRIPE))
+    stripes = np.where((places < STRIPES // 3)[..., None], stripe, held)
     for _, box in _boxes(layout.holds, rows / domain.nodes, run):
         picture[box] = stripes[box]
     return picture
@@ -100,13 +102,6 @@ def _boxes(pieces: Pieces, scale: float, run: Run) -> Iterator[tuple[int, tuple[
     seen = (columns[0] < columns[1]) & (rows[0] < rows[1])
     for job, left, right, low, high in zip(*(a[seen].tolist() for a in (pieces.job, *columns, *rows)), strict=True):
         yield job, (slice(low, high), slice(left, right))
-
-
-def _stripes(rows: int) -> NDArray[np.uint8]:
-    """Return the striped look of held nodes, as large as the picture."""
-    places = np.add.outer(np.arange(rows), -np.arange(WIDTH)) % STRIPES
-    held, stripe = (np.array(_rgb(colour), np.uint8) for colour in (HELD, STRIPE))
-    return np.where((places < STRIPES // 3)[..., None], stripe, held)
 
 
 def _rgb(colour: str) -> list[int]:
