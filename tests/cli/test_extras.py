@@ -121,9 +121,7 @@ def not_installed(key: str, kind: str) -> tuple[int, str, str]:
     return 2, "", f"cosched: {key}: {kind} is not installed, only batch: pip install '{DISTRIBUTION}[papers]'\n"
 
 
-def test_a_service_asks_for_the_package_of_its_scheduler(
-    without_papers: dict[str, str], local: str, tmp_path: Path
-) -> None:
+def test_a_service_asks_for_the_package_of_its_scheduler(without_papers: dict[str, str], local: str, tmp_path: Path):
     lines = []
     for kind in OF_PAPERS:
         (tmp_path / f"{kind}.toml").write_text(

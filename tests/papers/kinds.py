@@ -25,9 +25,7 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
 SLOW = 10**6  # s: how long a job that is for a cluster takes on one machine
 
 
-def unlike_machines(
-    *, preemptive: bool, quantum: int = 0, slots: bool = False, seconds: int = 10
-) -> HeterogeneousSettings:
+def unlike_machines(*, preemptive: bool, quantum: int = 0, slots: bool = False, seconds: int = 10):
     """Eight machines, with clusters of 2, 4 and 8; a class of jobs for each size."""
     machines = tuple(Machine(f"slot{number}", "any") for number in range(NODES))
     groups = [tuple(range(first, first + size)) for size in (2, 4, 8) for first in range(0, NODES, size)]

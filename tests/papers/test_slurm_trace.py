@@ -57,9 +57,7 @@ def assert_same_jobs(slurm: polars.DataFrame, simulator: polars.DataFrame) -> No
         (["--eureka", "generated:eureka/jobs=9/days=9,cut=1d.."], "--pair-window: no jobs are submitted within 60 s"),
     ],
 )
-def test_what_cannot_be_played_is_said_in_one_line(
-    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_played_is_said_in_one_line(arguments, reason, capsys) -> None:
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert reason in said

@@ -32,9 +32,7 @@ def grid(machines, links=()) -> Grid:
     return Grid(made, [{pair: mbits for pair, mbits, _ in both}], [{pair: s for pair, _, s in both}])
 
 
-def drawn(
-    seed: int, machines: int = 7, sites: int = 3, size: int = 60, *, by_machine: bool = False, alike: bool = False
-) -> Grid:
+def drawn(seed, machines=7, sites=3, size=60, *, by_machine=False, alike=False) -> Grid:
     """Random machines at random sites, whose memory is scarce for N = `size`, with links by site or by machine.
 
     `alike`: all links are equal.

@@ -95,13 +95,7 @@ def setup_of(domain: RefDomain) -> DomainSetup:
     return DomainSetup(domain.name, workload_of(domain), cluster, settings)
 
 
-def pairing_of(
-    pairs: Pairs,
-    setups: Sequence[DomainSetup],
-    groups: Groups | None = None,
-    windows: Windows | None = None,
-    instants: Instants | None = None,
-) -> Pairing:
+def pairing_of(pairs, setups, groups=None, windows=None, instants=None) -> Pairing:
     """The pairs and groups by domain index and row; names of groups are numbers."""
     index = {setup.name: i for i, setup in enumerate(setups)}
     rows = [{int(job): row for row, job in enumerate(setup.workload.job_id)} for setup in setups]
@@ -120,14 +114,7 @@ def pairing_of(
     return Pairing(np.arange(1, len(pairs) + 1), table[:, :, 0], table[:, :, 1], groups=large)
 
 
-def engine_for(
-    domains: Sequence[RefDomain],
-    pairs: Pairs,
-    groups: Groups | None = None,
-    windows: Windows | None = None,
-    instants: Instants | None = None,
-    **options: object,
-) -> Engine:
+def engine_for(domains, pairs, groups=None, windows=None, instants=None, **options) -> Engine:
     """The production engine for a case, not yet run."""
     setups = [setup_of(domain) for domain in domains]
     return Engine(setups, pairing_of(pairs, setups, groups, windows, instants), **options)
@@ -155,13 +142,7 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
     }
 
 
-def run_production(
-    domains: Sequence[RefDomain],
-    pairs: Pairs,
-    groups: Groups | None = None,
-    windows: Windows | None = None,
-    instants: Instants | None = None,
-) -> dict[tuple[str, int], RefOutcome]:
+def run_production(domains, pairs, groups=None, windows=None, instants=None) -> dict[tuple[str, int], RefOutcome]:
     """The production engine's outcomes."""
     engine = engine_for(domains, pairs, groups, windows, instants)
     engine.run()

@@ -1,6 +1,6 @@
 """Plays a case by core players and a batch world, led by the conductor."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from cosched.core.scheduling.primitives.tables import NEVER
@@ -12,9 +12,7 @@ from cosched_sim.federation.cores import core_players
 from cosched_sim.federation.player import Player
 from cosched_sim.link import Link
 from cosched_sim.results.outcomes import jobs_of
-from cosched_sim.script import ScriptedEvent
 from cosched_sim.what_if import WhatIf
-from cosched_sim.workload.pairing import Pairing
 from cosched_sim.world import World
 from tests.sim.exact import collected
 
@@ -26,9 +24,7 @@ def casts(setups: Sequence[DomainSetup]) -> Iterator[frozenset[str]]:
         yield from map(frozenset, combinations(names, count))
 
 
-def played(
-    setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[str], script: Sequence[ScriptedEvent] = ()
-) -> dict[str, object]:
+def played(setups, pairing, cores, script=()) -> dict[str, object]:
     """What came of it, job for job, and how it ended: these domains by a core player each, the others by one world."""
     link, what_if = Link(), WhatIf(script)
     players: list[Player] = [*core_players(setups, pairing, cores, link, script=what_if)]
@@ -45,9 +41,7 @@ def played(
     return found
 
 
-def simulated(
-    setups: Sequence[DomainSetup], pairing: Pairing, stride: int = NEVER, script: Sequence[ScriptedEvent] = ()
-) -> dict[str, object]:
+def simulated(setups, pairing, stride=NEVER, script=()) -> dict[str, object]:
     """The same, of a world that goes through the whole run in the compiled loop, or so many seconds at a time."""
     engine = Engine(setups, pairing, WhatIf(script))
     engine.run(stride=stride)

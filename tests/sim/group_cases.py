@@ -24,9 +24,7 @@ class Case(NamedTuple):
     instants: Instants = MappingProxyType({})
 
 
-def random_case(
-    seed: int, schemes: Sequence[str], windows: Sequence[tuple[int, int]] = (), instants: range = range(0)
-) -> Case:
+def random_case(seed: int, schemes: Sequence[str], windows: Sequence[tuple[int, int]] = (), instants: range = range(0)):
     """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs.
 
     "slots" stands for a scheme that would hold, with slots. `windows`: most groups, also of two jobs, have some of

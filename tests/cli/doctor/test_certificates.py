@@ -28,9 +28,7 @@ def leaf(pki: Pki, *names: list[str], **days: int) -> None:
     (pki.folder / "a.key").chmod(0o600)
 
 
-def findings(
-    folder: Path, ca: str = "ca.pem", certificate: str = "a.pem", key: str = "a.key", **crl: Path
-) -> dict[str, Finding]:
+def findings(folder: Path, ca: str = "ca.pem", certificate: str = "a.pem", key: str = "a.key", **crl: Path):
     """By subject."""
     files = {"ca": folder / ca, "certificate": folder / certificate, "key": folder / key, **crl}
     domain = {"name": "a", "listen": "127.0.0.1:1", "state": folder / "state.db"}

@@ -101,9 +101,7 @@ def test_a_database_of_another_user_is_found_by_the_unit_s_user(site: Path, name
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_user_s_own_socket_is_its_alone_and_others_reach_a_site_s(
-    site: Path, monkeypatch: pytest.MonkeyPatch, own: bool
-) -> None:
+def test_a_user_s_own_socket_is_its_alone_and_others_reach_a_site_s(site, monkeypatch, own) -> None:
     monkeypatch.setenv("COSCHED_STATE", str(site if own else site / "elsewhere"))
     site.chmod(0o700)
     told(site)

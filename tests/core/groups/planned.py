@@ -27,9 +27,7 @@ class Planned(World):
     Time goes on when a slot comes; other timers may be due at any time.
     """
 
-    def __init__(
-        self, domains: str, patience: int = 30, windows: tuple[Window, ...] = (), at: int | None = None
-    ) -> None:
+    def __init__(self, domains: str, patience: int = 30, windows: tuple[Window, ...] = (), at: int | None = None):
         self.patience = patience
         self.now = NOW
         self.free = dict.fromkeys(domains, NOW)

@@ -8,7 +8,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import NO_MATE, Failure, Window, named_group
+from cosched.core.protocol import NO_MATE, Failure, named_group
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.timers import TIMER_EVENTS
 from tests.core.had import had
@@ -22,14 +22,7 @@ class World(Messages):
     `named_by`: the job there names all others by their ids, and they name nobody; empty: all name their group.
     """
 
-    def __init__(
-        self,
-        schemes: dict[str, Scheme],
-        fits: str = "",
-        windows: tuple[Window, ...] = (),
-        at: int | None = None,
-        named_by: str = "",
-    ) -> None:
+    def __init__(self, schemes, fits="", windows=(), at=None, named_by="") -> None:
         cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         super().__init__(cores, dict.fromkeys(cores, "j"))
         self.fits = fits

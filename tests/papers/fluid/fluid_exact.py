@@ -81,9 +81,7 @@ def setup(domain: RefDomain) -> DomainSetup:
     return DomainSetup(domain.name, work, rules, batch.coscheduling, FLUID, known)
 
 
-def federated(
-    domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
-) -> Run:
+def federated(domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None):
     """A run of the product, not yet played."""
     setups = [setup(domain) for domain in domains]
     return Run(setups, pairing_of(pairs, setups, groups, windows), story=StoryLog())

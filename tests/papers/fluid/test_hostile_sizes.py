@@ -97,9 +97,7 @@ async def test_a_restart_with_sizes_above_the_machine_takes_no_more_than_with_ot
         ("resize_bytes", "1e13", "resize_bytes: '1e13' is too large"),
     ],
 )
-async def test_a_number_without_a_meaning_is_refused_by_its_name(
-    tmp_path: Path, name: str, text: str, said: str
-) -> None:
+async def test_a_number_without_a_meaning_is_refused_by_its_name(tmp_path: Path, name: str, text: str, said: str):
     async with a_site(tmp_path / "a", CASES["fluid"], SMALL) as site:
         with pytest.raises(Refusal, match=f"^{re.escape(said)}$"):
             await site.submit(nodes=SMALL, columns={"least": "1", name: text})
@@ -144,9 +142,7 @@ async def test_what_a_job_tells_replaces_what_it_told_and_is_forgotten_with_it(t
 
 
 @pytest.mark.parametrize(("text", "least"), [("2.0", 2), ("4.", 4), ("1e0", 1), ("003", 3)])
-async def test_a_job_has_the_least_size_that_was_read_however_it_was_written(
-    tmp_path: Path, text: str, least: int
-) -> None:
+async def test_a_job_has_the_least_size_that_was_read_however_it_was_written(tmp_path: Path, text: str, least: int):
     async with a_site(tmp_path / "a", CASES["fluid"], 8) as site:
         record = await site.submit(nodes=8, columns={"least": text})
         assert said_of(record) == {"least": str(least)}

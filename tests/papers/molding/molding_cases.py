@@ -1,6 +1,6 @@
 """Domains whose jobs are molded, for the product and for the reference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ from cosched.core.settings import CoschedulingSettings
 from cosched_papers.molding.curves import Downey, Measured
 from cosched_papers.molding.jobs import Moldable
 from cosched_papers.molding.kind import MOLDING, molded
-from cosched_papers.molding.settings import MoldingSettings
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.results.result import DomainResult
 from cosched_sim.workload.allocations import no_allocations
@@ -35,9 +34,7 @@ def rigid(submit: int, nodes: int, run: int) -> Case:
     return Case(submit, nodes, run, moldable=False)
 
 
-def setup(
-    jobs: Sequence[Case], settings: MoldingSettings, coscheduling: CoschedulingSettings = NO_MATES, name: str = "A"
-) -> DomainSetup:
+def setup(jobs, settings, coscheduling=NO_MATES, name="A") -> DomainSetup:
     """A domain with these jobs, in the order of submission, numbered from 1."""
     columns = (np.array(column, np.int64) for column in zip(*(job[:3] for job in jobs), strict=True))
     submit, nodes, run = columns

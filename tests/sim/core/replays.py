@@ -1,6 +1,5 @@
 """Two small machines under the simulator's engine, for rules that need a local scheduler or both sides."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +12,6 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
-from cosched_sim.script import ScriptedEvent
 from cosched_sim.what_if import WhatIf
 from cosched_sim.workload.jobs import Workload
 from cosched_sim.workload.pairing import Pairing
@@ -28,17 +26,7 @@ class Replay:
     one of them.
     """
 
-    def __init__(
-        self,
-        a: Jobs,
-        b: Jobs,
-        pairs: Sequence[tuple[str, str]],
-        *,
-        script: Sequence[ScriptedEvent] = (),
-        a_only: dict[str, object] | None = None,
-        b_only: dict[str, object] | None = None,
-        **settings: object,
-    ) -> None:
+    def __init__(self, a, b, pairs, *, script=(), a_only=None, b_only=None, **settings) -> None:
         self.lines: list[tuple[int, str, str, str, dict[str, object]]] = []
         setups = [_setup("A", a, {**settings, **(a_only or {})}), _setup("B", b, {**settings, **(b_only or {})})]
         self._rows = [{str(name): row for row, name in enumerate(s.workload.job_id)} for s in setups]

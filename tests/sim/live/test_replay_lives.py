@@ -269,9 +269,7 @@ def some_pairs(rng: Random, chosen: list[Domain]) -> tuple[str, dict[str, list[i
     return "\n".join(lines) + "\n", free
 
 
-def some_script(
-    rng: Random, chosen: list[Domain], free: dict[str, list[int]], actions: Sequence[Action] = ACTIONS
-) -> str:
+def some_script(rng: Random, chosen: list[Domain], free: dict[str, list[int]], actions: Sequence[Action] = ACTIONS):
     lines = []
     paired = {each.name: sorted(set(each.trace.job_id.tolist()).difference(free[each.name])) for each in chosen}
     for _ in range(rng.randint(2, 9)):
