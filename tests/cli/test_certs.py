@@ -225,5 +225,4 @@ def test_what_is_not_the_authority_s_to_revoke(certs: Run, refused: Callable[...
 
 def test_folder_that_cannot_be_written(certs: Run) -> None:
     Path("file").touch()
-    result = certs("init", "file/pki", exit_code=1)
-    assert result.stderr == "cosched: file/pki: Not a directory\n"
+    assert certs("init", "file/pki", exit_code=1).stderr == "cosched: file/pki: Not a directory\n"

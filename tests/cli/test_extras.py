@@ -135,8 +135,7 @@ def test_a_service_asks_for_the_package_of_its_scheduler(without_papers: dict[st
 
 def test_a_service_asks_for_the_package_of_its_manager(local: str, tmp_path: Path) -> None:
     install(tmp_path, f"{DISTRIBUTION}_sim", "")
-    replay = (tmp_path / local).read_text().replace('"local"', '"replay"')
-    (tmp_path / "replay.toml").write_text(replay)
+    (tmp_path / "replay.toml").write_text((tmp_path / local).read_text().replace('"local"', '"replay"'))
     without_simulator = {**os.environ, "PYTHONPATH": str(tmp_path)}
     known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP) if entry.name != "replay"))
     missing = f"replay is not installed, only {known}: pip install '{DISTRIBUTION}[sim]'"

@@ -109,8 +109,7 @@ def test_a_job_is_named_in_three_ways(client, domain):
 
 def test_a_lost_answer_changes_nothing_twice(client, domain):
     domain.lost_answers = 2
-    job = client.submit(SCRIPT)
-    assert job.id == "17"
+    assert client.submit(SCRIPT).id == "17"
     assert list(domain.jobs) == ["17"]
     assert len({request.request_id for request in requests(domain, domain_pb2.SubmitJobRequest)}) == 1
     assert len(domain.requests) == 3

@@ -79,8 +79,7 @@ def test_what_others_did_is_told_of_each_of_them():
 
 
 def test_what_happens_once_parts_a_story():
-    told = lines(hold(1), OVER, hold(3), OVER, (LINKED, "linked with b:2"), hold(6), OVER)
-    assert len(told) == 7
+    assert len(lines(hold(1), OVER, hold(3), OVER, (LINKED, "linked with b:2"), hold(6), OVER)) == 7
 
 
 def test_the_whole_story():

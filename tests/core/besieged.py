@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 
+from cosched.core import protocol
 from cosched.core.batch_reports import BatchReports, SlotReports
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
@@ -33,36 +34,7 @@ from cosched.core.events import (
     Unlinked,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    GetMember,
-    GetProposal,
-    GroupProposed,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    MemberTold,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    Reply,
-    Request,
-    Settled,
-    SettleGroupStart,
-    StartJob,
-    Status,
-    TellMember,
-    TryStartMate,
-    Vote,
-    Window,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import Found, GetMateStatus, Request, StartJob, Status, Vote, Window, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -109,8 +81,7 @@ class Besieged:
         for id, named in NAMES.items():
             self.tell(Submitted(id, named))
             nodes, length = draw.randint(3, 7), draw.randint(5, 30)
-            paired = self.domain.is_paired(id)
-            self.cluster.submit(ClusterJob(id, nodes, length, self.now, paired))
+            self.cluster.submit(ClusterJob(id, nodes, length, self.now, self.domain.is_paired(id)))
 
     gives_slots = True
 
@@ -153,8 +124,7 @@ class Besieged:
         if what < 0.45:
             self.tell(self.request())
         elif what < 0.75 and self.calls:
-            call = self.calls.pop(draw.randrange(len(self.calls)))
-            self.tell(self.outcome(call))
+            self.tell(self.outcome(self.calls.pop(draw.randrange(len(self.calls)))))
         elif what < 0.85:
             self.pass_time()
         elif what < 0.87:
@@ -172,7 +142,7 @@ class Besieged:
 
     def pass_time(self) -> None:
         self.now += self.random.randrange(4)
-        self.instants = [0, self.now, self.now + 3, self.now + 20, FOREVER]
+        self.instants = [0, self.now, self.now + 3, self.now + 20, protocol.FOREVER]
         for (job, timer), at in sorted(self.timers.items()):
             if at > self.now or self.timers.pop((job, timer), None) is None:
                 continue
@@ -242,9 +212,9 @@ class Besieged:
         draw, at = self.random, self.random.choice
         runs = at([None, job.runs, 0])
         return [
-            GetMateJobId(caller, job.pair, None, ""),
+            protocol.GetMateJobId(caller, job.pair, None, ""),
             GetMateStatus(job.id, caller),
-            TryStartMate(own, job.id, caller, at(self.instants), runs=runs),
+            protocol.TryStartMate(own, job.id, caller, at(self.instants), runs=runs),
             StartJob(own, job.id, caller, job.generation + draw.choice([0, 1]), runs=runs),
         ]
 
@@ -254,18 +224,18 @@ class Besieged:
         name, slot = draw.choice([*self.names(job), own]), draw.choice([group.slot, group.slot, ""])
         hold_until, first = at(self.instants), at(self.instants)
         only_before, instant = draw.choice([0, 0, at(self.instants)]), first if group.by_slots_only else None
-        settle = SettleGroupStart(name, job.id, caller, start=False, hold_until=hold_until)
+        settle = protocol.SettleGroupStart(name, job.id, caller, start=False, hold_until=hold_until)
         return [
-            GetMember(caller, group.name, group.domains, "", group.named_windows),
+            protocol.GetMember(caller, group.name, group.domains, "", group.named_windows),
             GetMateStatus(job.id, caller),
-            ProposeGroupStart(own, job.id, caller, hold_until, 5, slot=slot),
-            ProposeGroupStart(
+            protocol.ProposeGroupStart(own, job.id, caller, hold_until, 5, slot=slot),
+            protocol.ProposeGroupStart(
                 own, job.id, caller, 0, 5, not_before=first, only_before=only_before, book=draw.random() < 0.7,
                 slot=slot, instant=instant,
             ),
             draw.choice([settle, settle._replace(start=True)]),
             settle._replace(keep=True),
-            GetProposal(name, job.id, caller),
+            protocol.GetProposal(name, job.id, caller),
         ]  # fmt: skip
 
     @staticmethod
@@ -286,32 +256,36 @@ class Besieged:
     def outcome(self, call: Call) -> Event:
         draw, request = self.random, call.request
         if draw.random() < 0.15:
-            return CallFailed(call.job, request, draw.choice(list(Failure)), call.peer)
+            return CallFailed(call.job, request, draw.choice(list(protocol.Failure)), call.peer)
         return Answered(call.job, request, self.reply(call, request), call.peer)
 
-    def reply(self, call: Call, request: Request) -> Reply:
+    def reply(self, call: Call, request: Request) -> protocol.Reply:
         draw, at = self.random, self.random.choice
         yes = draw.random() < 0.5
         mate = f"{call.peer.lower()}{call.job}"
-        if isinstance(request, GetMateJobId | GetMember):
+        if isinstance(request, protocol.GetMateJobId | protocol.GetMember):
             found = draw.choice([Found.MATE] * 8 + [Found.UNSUBMITTED, Found.NO_PAIR])
-            return MateJobId(found, mate if found is Found.MATE else None)
+            return protocol.MateJobId(found, mate if found is Found.MATE else None)
         if isinstance(request, GetMateStatus):
             status = draw.choice([Status.HOLDING, *[Status.QUEUING] * 6, *Status])
-            return MateStatus(status, draw.randrange(3), draw.choice([None, self.now]), may_book=draw.random() < 0.8)
-        if isinstance(request, TryStartMate):
-            return MateTried(draw.random() < 0.2, may_book=yes)
+            return protocol.MateStatus(
+                status, draw.randrange(3), draw.choice([None, self.now]), may_book=draw.random() < 0.8
+            )
+        if isinstance(request, protocol.TryStartMate):
+            return protocol.MateTried(draw.random() < 0.2, may_book=yes)
         if isinstance(request, StartJob):
-            return MateStarted(yes)
-        if isinstance(request, SettleGroupStart):
-            return Settled(draw.random() < 0.8)
-        if isinstance(request, TellMember):
-            return MemberTold(yes)
-        if isinstance(request, GetProposal):
-            return ProposalOutcome(draw.choice(list(Outcome)))
+            return protocol.MateStarted(yes)
+        if isinstance(request, protocol.SettleGroupStart):
+            return protocol.Settled(draw.random() < 0.8)
+        if isinstance(request, protocol.TellMember):
+            return protocol.MemberTold(yes)
+        if isinstance(request, protocol.GetProposal):
+            return protocol.ProposalOutcome(draw.choice(list(protocol.Outcome)))
         earliest = request.not_before if request.not_before is not None and draw.random() < 0.8 else None
         vote = Vote.BOOKED if draw.random() < 0.7 else draw.choice(list(Vote))
-        return GroupProposed(vote, earliest=draw.choice([earliest, earliest, at(self.instants)]) if earliest else None)
+        return protocol.GroupProposed(
+            vote, earliest=draw.choice([earliest, earliest, at(self.instants)]) if earliest else None
+        )
 
     # What holds
 

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
@@ -9,29 +10,17 @@ from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    MemberTold,
-    Reply,
-    Request,
-    StartJob,
-    Status,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import Found, GetMateStatus, MateJobId, MateStatus, Reply, Request, Status, TryStartMate
 from cosched.core.settings import CoschedulingSettings
 
 YES, NO = True, False
 MATE_IS_K = MateJobId(Found.MATE, "k")
-ANSWER_TO = {GetMateJobId: MateJobId, GetMateStatus: MateStatus, TryStartMate: MateTried, StartJob: MateStarted}
+ANSWER_TO = {
+    protocol.GetMateJobId: MateJobId,
+    GetMateStatus: MateStatus,
+    TryStartMate: protocol.MateTried,
+    protocol.StartJob: protocol.MateStarted,
+}
 
 
 def parts(core: Coscheduler) -> list[object]:
@@ -110,9 +99,9 @@ class DomainA:
         """Submit a job with a pair name (its own id, if it names no mate in another way)."""
         if pair is None and "mate" not in names:
             pair = job
-        return self.feed(Submitted(job, named_mate("B", pair, **names), owner))
+        return self.feed(Submitted(job, protocol.named_mate("B", pair, **names), owner))
 
-    def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = FOREVER) -> list[Effect]:
+    def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = protocol.FOREVER) -> list[Effect]:
         """RunJob(job, nodes); a job that is not there yet is submitted."""
         if job not in self.core.jobs:
             self.submit(job)
@@ -120,7 +109,7 @@ class DomainA:
 
     def feed_ready_that_cannot_yield(self, job: str = "j", nodes: int = 4) -> list[Effect]:
         """RunJob of a job that would be lost with its nodes."""
-        return self.feed(Ready(job, Allocation(nodes), FOREVER, cannot_yield=True))
+        return self.feed(Ready(job, Allocation(nodes), protocol.FOREVER, cannot_yield=True))
 
     def awaited(self, job: str = "j") -> Request | None:
         """The call whose answer the job awaits: a question about its mate, or one that may start it."""
@@ -133,9 +122,9 @@ class DomainA:
 
     def acknowledge(self, job: str = "j") -> list[Effect]:
         """B has heard that the job has changed."""
-        return self.feed(Answered(job, self.job(job).news["B"].request, MemberTold(True)))
+        return self.feed(Answered(job, self.job(job).news["B"].request, protocol.MemberTold(True)))
 
-    def fail(self, failure: Failure, job: str = "j") -> list[Effect]:
+    def fail(self, failure: protocol.Failure, job: str = "j") -> list[Effect]:
         """No answer comes to the question that the job asks at present."""
         return self.feed(CallFailed(job, self.awaited(job), failure))
 
@@ -157,7 +146,7 @@ class DomainA:
 
     def asks(self, kind: type) -> "DomainA":
         """RunJob(j) up to a call of this kind."""
-        if kind in (GetMateJobId, GetMateStatus):
+        if kind in (protocol.GetMateJobId, GetMateStatus):
             self.ready()
             if kind is GetMateStatus:
                 self.reply(MATE_IS_K)
@@ -174,18 +163,17 @@ class DomainA:
     def hold_or_yield(self, **ready: object) -> list[Effect]:
         """RunJob(j) while its mate is queuing and cannot start."""
         self.run_job(Status.QUEUING, **ready)
-        return self.reply(MateTried(NO), ready.get("job", "j"))
+        return self.reply(protocol.MateTried(NO), ready.get("job", "j"))
 
     # Questions of B about j
 
     def asked_id(self, caller: str = "k", pair: str | None = "j", **names: object) -> Reply:
-        request = GetMateJobId(caller, pair, names.get("mate"), names.get("owner", ""))
+        request = protocol.GetMateJobId(caller, pair, names.get("mate"), names.get("owner", ""))
         return answered(self.ask(request, names.get("peer", "B")))
 
     def claimed_by(self, caller: str, lives: Status = Status.QUEUING, job: str = "j", **names: object) -> Reply:
         """Another job of B wants the place of k: the answer, once B has said how k stands."""
-        busy = self.asked_id(caller, **names)
-        assert busy == MateJobId(Found.BUSY, None)
+        assert self.asked_id(caller, **names) == MateJobId(Found.BUSY, None)
         [check] = self.job(job).group.checks.values()
         self.feed(Answered(job, check, MateStatus(lives, 0, None)))
         return self.asked_id(caller, **names)
@@ -197,4 +185,4 @@ class DomainA:
         return self.ask(TryStartMate(f"B/{caller}/{number}", job, caller, hold_until))
 
     def asked_start(self, generation: int, number: int = 1, job: str = "j", caller: str = "k"):
-        return self.ask(StartJob(f"B/{caller}/{number}", job, caller, generation))
+        return self.ask(protocol.StartJob(f"B/{caller}/{number}", job, caller, generation))

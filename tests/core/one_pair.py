@@ -41,8 +41,7 @@ class OneDomain:
         self._wakes_at: float = FOREVER
 
     def submit(self, job: str, mate: str) -> tuple[list[str], list[Any]]:
-        event = Submitted(job, named_mate(mate, "run7"), "ann")
-        then = self.policy.handle(event, self.now)
+        then = self.policy.handle(Submitted(job, named_mate(mate, "run7"), "ann"), self.now)
         self.policy.scheduler.submit(ClusterJob(job, 1, 3600, self.now, paired=True))
         return self._told(f"ann submits job {job}, pair run7 on {mate}", then)
 

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.membership import Bond
 from cosched.core.effects import Answer
 from cosched.core.events import Asked, Linked, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    NO_TERMS,
-    Found,
-    GetMateJobId,
-    GetMember,
-    MateJobId,
-    MateProblem,
-    Terms,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import NO_TERMS, Found, GetMateJobId, GetMember, MateJobId, Terms, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings
 
 from .driver import DomainA, answered, called, of
 
-CIRCLE = MateJobId(Found.NO_PAIR, None, MateProblem.CIRCLE)
+CIRCLE = MateJobId(Found.NO_PAIR, None, protocol.MateProblem.CIRCLE)
 WITH_B = Terms(ends_with=("B",), fail_together=True)
 
 

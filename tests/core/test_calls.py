@@ -2,30 +2,18 @@
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.effects import Call, Effect, Hold, Record, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.events import Answered, Asked, CallFailed, Claimed, Requeued, RetryDue, SlotDue
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    NO_HOLD,
-    Failure,
-    GetMateJobId,
-    GetMateStatus,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    ProposeGroupStart,
-    StartJob,
-    Status,
-    TellMember,
-    TryStartMate,
-)
+from cosched.core.protocol import NO_HOLD, Failure, MateStarted, MateTried, StartJob, Status, TellMember, TryStartMate
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import What
 
 from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of, timer, told
 
-CALLS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob)
+CALLS = (protocol.GetMateJobId, protocol.GetMateStatus, TryStartMate, StartJob)
 QUESTIONS, MUTATING = CALLS[:2], CALLS[2:]
 CHOICES = [(OnUnreachable.START, Start), (OnUnreachable.HOLD, Hold), (OnUnreachable.YIELD, Yield)]
 
@@ -166,7 +154,7 @@ def test_an_answer_that_comes_when_nobody_asks_any_more_is_ignored(kind, state):
     else:
         a.fail(Failure.UNREACHABLE)
     assert a.state() is state
-    answers = {GetMateJobId: MATE_IS_K, GetMateStatus: (Status.HOLDING, 1, None)}
+    answers = {protocol.GetMateJobId: MATE_IS_K, protocol.GetMateStatus: (Status.HOLDING, 1, None)}
     assert a.feed(Answered("j", request, answers.get(kind, MateTried(YES)))) == []
     assert a.feed(CallFailed("j", request, Failure.TIMEOUT)) == []
     assert a.feed(RetryDue("j")) == []
@@ -206,7 +194,7 @@ def test_an_answer_that_comes_after_the_run_for_which_was_asked_is_out_of_date(a
     a.ready()
     a.reply(MATE_IS_K)
     assert asked_before == a.awaited()
-    assert a.feed(Answered("j", asked_before, MateStatus(Status.RUNNING, 0, 0))) == []
+    assert a.feed(Answered("j", asked_before, protocol.MateStatus(Status.RUNNING, 0, 0))) == []
     assert a.state() is JobState.READY
 
 
@@ -227,8 +215,7 @@ def test_a_call_that_was_given_up_is_made_void(kind, choice):
     """ "It is followed by a StartJob for a hold that never was, with a later number" """
     a, effects = given_up(kind, choice)
     assert called(effects) == StartJob("A/j/2", "k", "j", NO_HOLD)
-    again = timer(a.fail(Failure.UNREACHABLE), Timer.RETRY)
-    a.now = again
+    a.now = timer(a.fail(Failure.UNREACHABLE), Timer.RETRY)
     assert called(a.feed(RetryDue("j"))) == StartJob("A/j/2", "k", "j", NO_HOLD)
     assert of(a.reply(MateStarted(NO)), Call) == []
     assert a.awaited() is None
@@ -236,14 +223,13 @@ def test_a_call_that_was_given_up_is_made_void(kind, choice):
 
 @pytest.mark.parametrize("kind", MUTATING)
 def test_a_call_that_did_not_go_out_needs_none(kind):
-    a = asking(kind, on_peer_unreachable=OnUnreachable.YIELD)
-    assert of(a.fail(Failure.UNREACHABLE), Call) == []
+    assert of(asking(kind, on_peer_unreachable=OnUnreachable.YIELD).fail(Failure.UNREACHABLE), Call) == []
 
 
 @pytest.mark.parametrize("kind", MUTATING)
 def test_if_the_mate_has_started_by_that_call_the_job_asks(kind):
     a, _ = given_up(kind, OnUnreachable.HOLD)
-    assert type(called(a.reply(MateStarted(YES)))) is GetMateJobId
+    assert type(called(a.reply(MateStarted(YES)))) is protocol.GetMateJobId
     a, _ = given_up(kind, OnUnreachable.YIELD)
     assert of(a.reply(MateStarted(YES)), Reschedule) == [Reschedule("j")]
 
@@ -268,7 +254,7 @@ def test_one_that_makes_another_void_and_fails_says_nothing_of_the_proposal_at_t
     job = a.job()
     job.slot, job.proposes, job.confirmed, job.group.slot = a.now, True, True, "A/j/1"
     a.feed(SlotDue("j"))
-    assert type(called(a.feed(Claimed("j", Allocation(4), False)))) is ProposeGroupStart
+    assert type(called(a.feed(Claimed("j", Allocation(4), False)))) is protocol.ProposeGroupStart
     assert decided(a.feed(CallFailed("j", makes_void, Failure.UNREACHABLE, "B"))) == []
     assert a.state() is JobState.READY
 

@@ -43,8 +43,7 @@ def test_crossing_calls_start_both_exactly_once(schemes):
 @pytest.mark.parametrize("schemes", soaked(SCHEMES, 2), ids="-".join)
 def test_no_order_leaves_half_a_pair(schemes):
     """A job that is tried while it is queued has no nodes: it starts only while it is ready or holds."""
-    ends = every_end(Crossing(dict(zip("AB", schemes, strict=True)), fits_when_tried=False))
-    for world in ends:
+    for world in every_end(Crossing(dict(zip("AB", schemes, strict=True)), fits_when_tried=False)):
         assert sorted(world.starts) in ([], ["a1", "b1"])
         if Scheme.YIELD not in schemes:
             assert sorted(world.starts) == ["a1", "b1"]

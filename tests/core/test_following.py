@@ -6,19 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    NO_TERMS,
-    EndedBy,
-    GetMateStatus,
-    MateStatus,
-    Named,
-    Status,
-    TellMember,
-    Terms,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import NO_TERMS, EndedBy, MateStatus, Named, TellMember, Terms, named_group, named_mate
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
 
 from .lives import Lives
@@ -47,7 +37,7 @@ def case_5(terms: Terms = NO_TERMS, other: Terms = NO_TERMS, *, times: int = 1, 
 def status(lives: Lives, job: str, caller: str) -> MateStatus:
     """How a job stands, as its domain says to that of the caller."""
     (name, id), (peer, other) = job.split(":"), caller.split(":")
-    return lives.domains[name].core.incoming.mate_status(peer, GetMateStatus(id, other))
+    return lives.domains[name].core.incoming.mate_status(peer, protocol.GetMateStatus(id, other))
 
 
 def why(lives: Lives, job: str) -> list[tuple[str, str]]:
@@ -69,7 +59,7 @@ def test_case_5_requeue_both_start_again_together(by, grace, start):
     lives.grace = grace
     lives.run(60)
     if grace:
-        assert status(lives, A, B) == MateStatus(Status.QUEUING, 0, None, runs=1)
+        assert status(lives, A, B) == MateStatus(protocol.Status.QUEUING, 0, None, runs=1)
     starts = lives.run(1000).starts()
     assert (starts[A], starts[B]) == (start, start)
     assert lives.state(A) is lives.state(B) is JobState.RUNNING
@@ -319,5 +309,4 @@ def test_the_end_of_a_member_that_has_ended_with_another_moves_nobody_who_fails_
 
 def test_by_default_nobody_ends_with_another():
     """ "Default off." """
-    lives = case_6(JobState.FAILED, ends_with=()).run(1000)
-    assert lives.state("v:1") is JobState.RUNNING
+    assert case_6(JobState.FAILED, ends_with=()).run(1000).state("v:1") is JobState.RUNNING

@@ -40,8 +40,7 @@ def test_kernels_are_made_of_kernels_and_of_job_states_only():
 
 
 def test_all_kernels_are_compiled_again_when_one_of_any_installed_kind_has_changed():
-    found = {Path(source) for source in _sources()}
-    assert found == {Path(job.__file__)}.union(*map(sources, PACKAGES))
+    assert {Path(source) for source in _sources()} == {Path(job.__file__)}.union(*map(sources, PACKAGES))
 
 
 def test_kernels_are_never_kept_beside_their_sources():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cosched.core import events, protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.names import UNSUBMITTED, no_pair
@@ -18,34 +19,9 @@ from cosched.core.effects import (
     Timer,
     Want,
 )
-from cosched.core.events import (
-    Answered,
-    Asked,
-    CallFailed,
-    Event,
-    Finished,
-    Linked,
-    Ready,
-    StartedUnasked,
-    Submitted,
-    Unlinked,
-)
+from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    GetMember,
-    MateJobId,
-    MateProblem,
-    MateStatus,
-    Status,
-    TellMember,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import FOREVER, Found, MateJobId, MateProblem, MateStatus, Status, TellMember, named_mate
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 
@@ -72,7 +48,7 @@ def submit(a: Coscheduler, job: str = "j", adoptable: bool = False, **names: str
 
 
 def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
-    effects = a.handle(Asked(peer, GetMateJobId(caller, pair, mate, owner)), 5)
+    effects = a.handle(Asked(peer, protocol.GetMateJobId(caller, pair, mate, owner)), 5)
     return next(effect.answer for effect in effects if type(effect) is Answer)
 
 
@@ -94,7 +70,7 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
     assert answer(a, mate="j", owner="eve") == UNKNOWN
     assert (a.jobs["j"].peer, a.jobs["j"].mate) == ("B", "k")
     assert answer(a, "other", mate="j") == MateJobId(Found.BUSY, None)
-    a.handle(Answered("j", GetMateStatus("k", "j"), MateStatus(Status.QUEUING, 0, None), "B"), 5)
+    a.handle(Answered("j", protocol.GetMateStatus("k", "j"), MateStatus(Status.QUEUING, 0, None), "B"), 5)
     assert answer(a, "other", mate="j") == no_pair(MateProblem.TAKEN)
     assert answer(a, "k", mate="j", peer="C") == no_pair(MateProblem.TAKEN)
 
@@ -136,21 +112,21 @@ def test_a_peer_that_tries_all_numbers_learns_of_no_job_that_is_none_of_its_busi
     """ "hears the same as of an id that no job has" """
     submit(a, "alone")
     a.handle(Submitted("of_c", named_mate("C", "p"), "ann"), 0)
-    a.handle(Submitted("in_group", named_group("g", ("C", "D")), "ann"), 0)
+    a.handle(Submitted("in_group", protocol.named_group("g", ("C", "D")), "ann"), 0)
     for job in list(a.jobs) if how is not None else ():
         if how is not JobState.CANCELLED:
-            a.handle(StartedUnasked(job, Allocation(1)), 1)
+            a.handle(events.StartedUnasked(job, Allocation(1)), 1)
         a.handle(Finished(job, how), 2)
     for job in ("alone", "of_c", "in_group", "nothing"):
         for owner in ("ann", "eve"):
             assert answer(a, mate=job, owner=owner) == UNKNOWN
-            member = GetMember("k", "h", ("A", "B"), owner, member=job)
+            member = protocol.GetMember("k", "h", ("A", "B"), owner, member=job)
             assert a.handle(Asked("B", member), 5) == [Answer("B", member, UNKNOWN)]
 
 
 def test_the_adoption_is_told_in_the_story_once(a):
     submit(a, adoptable=True)
-    question = Asked("B", GetMateJobId("k", None, "j", "ann"))
+    question = Asked("B", protocol.GetMateJobId("k", None, "j", "ann"))
     assert Record("j", What.LINKED, None, {"mate": "k", "peer": "B", "adopted": True}) in a.handle(question, 1)
     assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
 
@@ -307,6 +283,6 @@ def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_o
     (tried,) = done(a, Answered("j", asked.request, MateStatus(Status.QUEUING, 0, None)))
     again = Coscheduler("A", 10, CoschedulingSettings(peer_patience=30))
     assert again.recover(a.jobs["j"], 0, 100) == [tried]
-    unreachable = CallFailed("j", tried.request, Failure.UNREACHABLE)
+    unreachable = CallFailed("j", tried.request, protocol.Failure.UNREACHABLE)
     assert again.handle(unreachable, 129) == [SetTimer("j", Timer.RETRY, 130)]
     assert Start("j") in again.handle(unreachable, 130)

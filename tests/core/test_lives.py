@@ -116,8 +116,7 @@ def test_case_4_who_has_missed_a_start_hears_of_it_when_it_is_back():
         lives.submit(10, f"{name}:1", 6, 1000, named_group("g", others))
     lives.domains["d"] = Lives("d").domains["d"]  # where its member is not submitted
     lives.kill(50, "b", until=300)
-    starts = lives.run().starts()
-    assert starts == {"a:1": 170, "c:1": 170, "b:1": 300}
+    assert lives.run().starts() == {"a:1": 170, "c:1": 170, "b:1": 300}
 
 
 def test_an_unlinked_mate_is_waited_for_no_longer():

@@ -2,22 +2,12 @@
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.effects import AskAgain, Call, Hold, Timer
 from cosched.core.events import Answered, CallFailed, PatienceOver, PeerAway, PeerThere, Ready, RetryDue, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Found,
-    GetMateJobId,
-    GetMember,
-    MateJobId,
-    MateStatus,
-    ProposeGroupStart,
-    SettleGroupStart,
-    Status,
-    named_group,
-)
+from cosched.core.protocol import FOREVER, Found, GetMateJobId, GetMember, MateJobId, MateStatus, Status, named_group
 from cosched.core.settings import OnUnreachable
 
 from .absence import BUSY, GONE, asking, known
@@ -46,8 +36,7 @@ def test_a_job_that_holds_since_its_peer_was_busy_asks_again_after_a_restart():
     a = asking(GetMateJobId)
     a.now = a.core.settings.peer_patience
     assert decided(a.fail(BUSY)) == [Hold]
-    again = known()
-    effects = again.core.recover(a.job(), 0, a.now)
+    effects = known().core.recover(a.job(), 0, a.now)
     assert a.state() is JobState.READY
     assert not of(effects, AskAgain)  # its scheduler does not know it yet, and is told of a job that is ready
     assert isinstance(called(effects), GetMateJobId)
@@ -64,8 +53,8 @@ def test_a_job_that_may_not_ask_since_it_is_booked_asks_when_that_is_over(events
     a.feed(Answered("j", a.job().group.asked["C"], MateStatus(Status.QUEUING, 0, None), "C"))
     a.now = a.core.settings.peer_patience
     assert decided(a.feed(CallFailed("j", of_b, BUSY, "B"))) == [Hold]
-    a.ask(ProposeGroupStart("C/k/1", "j", "k", 0, 60), "C")
+    a.ask(protocol.ProposeGroupStart("C/k/1", "j", "k", 0, 60), "C")
     assert [of(a.feed(event), Call) for event in events] == [[] for _ in events]
-    effects = a.ask(SettleGroupStart("C/k/1", "j", "k", start=False), "C")
+    effects = a.ask(protocol.SettleGroupStart("C/k/1", "j", "k", start=False), "C")
     assert [call.peer for call in of(effects, Call)] == ["B", "C"]
     assert a.state() is JobState.READY

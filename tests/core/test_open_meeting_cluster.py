@@ -52,8 +52,7 @@ def test_a_job_that_is_queued_again_has_its_former_place(settings):
     for job, submitted in (("1", 0), ("2", 0), ("3", 1)):
         cluster.submit(ClusterJob(job, 8, 100, submitted, True))
     cluster.enter(2)
-    ready = cluster.next(2)
-    assert ready.job == "1"
+    assert cluster.next(2).job == "1"
     cluster.start("1", 2)
     cluster.leave("1", 5, JobState.CANCELLED)
     cluster.submit(ClusterJob("1", 8, 100, 0, True))

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, Record, Reschedule, Start, Timer, Try, Yield
 from cosched.core.events import Answered, Asked, CallFailed, CheckDue, Finished, PeerThere, Requeued, RunsOn, Submitted
 from cosched.core.job import JobState
 from cosched.core.kept import restore, to_plain
-from cosched.core.protocol import (
-    EndedBy,
-    Failure,
-    GetMateStatus,
-    GetMember,
-    GroupProposed,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    MemberTold,
-    ProposeGroupStart,
-    Request,
-    Status,
-    TellMember,
-    Terms,
-    Vote,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import EndedBy, Failure, MateStatus, MateTried, MemberTold, Status, TellMember, Terms
 from cosched.core.settings import CoschedulingSettings, OnMemberRequeued
 from cosched.core.story import What, Why
 
@@ -39,15 +22,15 @@ QUEUED_AGAIN = MateStatus(Status.QUEUING, 0, None, runs=1)
 HOLDING = QUEUED_AGAIN._replace(status=Status.HOLDING)
 ENDED = MateStatus(Status.ENDED, 0, 0, runs=1)
 FAILED = MateStatus(Status.FAILED, 0, 0, runs=1)
-CHECK = GetMateStatus("k", "j")
+CHECK = protocol.GetMateStatus("k", "j")
 
 
 def running(terms: Terms = TERMS, **settings: object) -> DomainA:
     """Domain A, whose job j has started with k."""
     a = DomainA(**settings)
-    a.feed(Submitted("j", named_mate("B", "run7")._replace(terms=terms)))
+    a.feed(Submitted("j", protocol.named_mate("B", "run7")._replace(terms=terms)))
     a.run_job(Status.HOLDING, generation=1)
-    a.reply(MateStarted(YES))
+    a.reply(protocol.MateStarted(YES))
     assert a.state() is JobState.RUNNING
     return a
 
@@ -57,7 +40,7 @@ def hint(number: int = 1) -> TellMember:
     return TellMember("j", "k", number)
 
 
-def check(a: DomainA) -> Request:
+def check(a: DomainA) -> protocol.Request:
     """What job j asks while it runs."""
     return a.job().group.checks.get("B", CHECK)
 
@@ -92,8 +75,7 @@ def ordered(terms: Terms, status: MateStatus) -> DomainA:
 )
 def test_what_follows_from_how_the_mate_stands(status, order):
     """ "only if the mate waits *now* and has begun at least one run"; "when that member has ended, however" """
-    effects = hears(running(), status)
-    assert of(effects, EndRun) == ([] if order is None else [order])
+    assert of(hears(running(), status), EndRun) == ([] if order is None else [order])
 
 
 def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
@@ -102,8 +84,7 @@ def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
     assert of(a.ask(hint()), Answer) == []
     assert of(a.ask(hint()), Answer) == []  # a copy is not acknowledged before, either
     effects = a.feed(Answered("j", check(a), QUEUED_AGAIN, "B"))
-    kinds = [type(effect) for effect in effects if type(effect) is not Record]
-    assert kinds == [EndRun, Answer]
+    assert [type(effect) for effect in effects if type(effect) is not Record] == [EndRun, Answer]
     assert [record.what for record in of(effects, Record)] == [What.HEARS_OF_MATE, What.RUN_ENDS], "in this order"
     assert answered_hint(effects)
     assert of(a.ask(hint()), Call) == []
@@ -113,10 +94,10 @@ def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
 @pytest.mark.parametrize("starts", [YES, NO])
 def test_a_hint_that_comes_while_the_job_may_be_starting_is_acknowledged_when_that_is_known(a, starts):
     """Else its mate would ask in between, and be told that it runs."""
-    a.feed(Submitted("j", named_mate("B", "run7")._replace(terms=TERMS)))
+    a.feed(Submitted("j", protocol.named_mate("B", "run7")._replace(terms=TERMS)))
     a.run_job(Status.HOLDING, generation=1)
     assert of(a.ask(hint()), Answer) == []
-    effects = a.reply(MateStarted(starts))
+    effects = a.reply(protocol.MateStarted(starts))
     assert of(effects, Answer) == []
     if starts:
         assert of(effects, Call) == [Call("B", "j", CHECK)]
@@ -159,8 +140,7 @@ def answered_hint(effects: list[Effect]) -> bool:
 
 
 def test_a_job_that_follows_nobody_asks_nothing():
-    a = running(Terms())
-    effects = a.ask(hint())
+    effects = running(Terms()).ask(hint())
     assert (of(effects, Call), answered_hint(effects)) == ([], True)
 
 
@@ -224,8 +204,7 @@ def test_a_job_that_ends_by_itself_before_it_is_queued_again_has_ended_so():
 def test_to_be_queued_again_because_of_news_is_no_news():
     """ "To be queued again because of news is no news that queues others again." """
     a = ordered(TERMS, QUEUED_AGAIN)
-    effects = a.feed(Requeued("j"))
-    assert told(effects) == ["is queued again: its mate was queued again"]
+    assert told(a.feed(Requeued("j"))) == ["is queued again: its mate was queued again"]
     assert (a.state(), a.job().ending, a.job().again, a.job().news) == (JobState.QUEUED, None, False, {})
     assert of(running().feed(Requeued("j")), Call) != []
 
@@ -252,17 +231,17 @@ def test_a_job_whose_run_is_to_end_starts_for_nobody(terms, status):
     expected = MateStatus(Status.QUEUING, 0, None, runs=1) if again else MateStatus(Status.RUNNING, 0, 0, runs=1)
     assert a.asked_status() == expected
     assert answered(a.asked_try(1)) == MateTried(NO)
-    assert answered(a.asked_start(0, 2)) == MateStarted(NO)
+    assert answered(a.asked_start(0, 2)) == protocol.MateStarted(NO)
 
 
 def test_a_member_whose_run_is_to_end_is_booked_for_nobody():
     core = Coscheduler("A", 10, CoschedulingSettings(), story=False)
-    core.handle(Submitted("j", named_group("g", ("B", "C"))), 0)
-    core.handle(Asked("B", GetMember("k", "g", ("A", "B", "C"), "")), 0)
+    core.handle(Submitted("j", protocol.named_group("g", ("B", "C"))), 0)
+    core.handle(Asked("B", protocol.GetMember("k", "g", ("A", "B", "C"), "")), 0)
     core.jobs["j"].ending = Why.MATE_ENDED
-    proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5)
+    proposal = protocol.ProposeGroupStart("B/k/1", "j", "k", 0, 5)
     [answer] = core.handle(Asked("B", proposal), 0)
-    assert answer == Answer("B", proposal, GroupProposed(Vote.NO))
+    assert answer == Answer("B", proposal, protocol.GroupProposed(protocol.Vote.NO))
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,7 @@ def test_a_job_may_start_or_end_while_it_is_tried(a, state, answer):
         a.feed(StartedUnasked("j"))
     if state.final:
         a.finish(state)
-    effects = a.feed(Tried("j", None))
-    assert answered(effects) == MateTried(answer)
+    assert answered(a.feed(Tried("j", None))) == MateTried(answer)
     assert a.state() is state
 
 
@@ -104,8 +103,7 @@ def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
     a.submit()
     a.feed_ready_that_cannot_yield()
     a.reply_that_its_mate_queues()
-    held = a.reply(MateTried(NO))
-    a.now = timer(held, Timer.RELEASE)
+    a.now = timer(a.reply(MateTried(NO)), Timer.RELEASE)
     effects = a.feed(ReleaseDue("j"))
     assert (of(effects, Release), of(effects, Yield)) == ([], [])
     assert of(effects, SetTimer) == [SetTimer("j", Timer.RELEASE, 200)]

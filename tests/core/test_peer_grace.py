@@ -27,8 +27,7 @@ ORDERS = [(TryStartMate, MateTried(YES)), (StartJob, MateStarted(YES))]
 def test_a_replay_has_no_grace_unless_it_is_given_one():
     """ "A replay keeps the paper's rule, no grace, unless it is set." """
     assert CoschedulingSettings().peer_grace == 0
-    a = asking(GetMateJobId, peer_grace=0)
-    assert told(a.fail(GONE)) == ["started: PeerUnreachable"]
+    assert told(asking(GetMateJobId, peer_grace=0).fail(GONE)) == ["started: PeerUnreachable"]
 
 
 def test_a_peer_that_never_was_there_has_no_grace():
@@ -127,8 +126,7 @@ def test_a_hold_that_goes_on_ends_when_it_would_have_ended():
     a.feed(PeerThere("B"))
     a.reply_that_its_mate_queues()
     assert a.awaited().hold_until == 70
-    effects = a.reply(MateTried(NO))
-    assert timer(effects, Timer.RELEASE) == 70
+    assert timer(a.reply(MateTried(NO)), Timer.RELEASE) == 70
     assert a.job().generation == 2  # another hold for those who were told of the first
 
 
@@ -142,8 +140,7 @@ def test_a_hold_that_would_have_ended_does_not_go_on():
 
 
 def test_a_job_that_yielded_is_considered_again_at_once_when_the_peer_is_back():
-    a = waiting(Scheme.YIELD)
-    assert Reschedule("j") in a.feed(PeerThere("B"))
+    assert Reschedule("j") in waiting(Scheme.YIELD).feed(PeerThere("B"))
 
 
 def test_who_has_missed_no_answer_holds_on_when_the_peer_is_back():
@@ -159,8 +156,7 @@ def test_an_answer_to_another_job_shows_that_the_peer_is_back():
     a.ready("i")
     a.ready("j")
     a.fail(GONE, "j")
-    effects = a.reply(MATE_IS_K, "i")
-    assert AskAgain("j") in effects
+    assert AskAgain("j") in a.reply(MATE_IS_K, "i")
 
 
 def test_a_mate_that_asks_meanwhile_is_answered():

@@ -11,24 +11,14 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import PolicyDomain
 from cosched.core.effects import Answer, Call, Start, TryReady
 from cosched.core.events import Answered, Asked, Finished, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    NO_MATE,
-    Found,
-    GetMateJobId,
-    MateJobId,
-    MateStatus,
-    MateTried,
-    StartJob,
-    Status,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import NO_MATE, Found, MateJobId, MateTried, StartJob, Status, TryStartMate, named_mate
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.plain import PlainScheduler
@@ -36,7 +26,7 @@ from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.conformance.schedulers.kinds import machine
 
-K_ASKS_FOR_J = Asked("B", GetMateJobId("k", "j", None, ""))
+K_ASKS_FOR_J = Asked("B", protocol.GetMateJobId("k", "j", None, ""))
 NAMES = [f"n{number}" for number in range(8)]
 
 
@@ -67,8 +57,7 @@ class Domain:
 
     def tell(self, event) -> list:
         self.enter()
-        changes = self.policy.handle(event, self.now)
-        return changes + self.policy.schedule(self.now)
+        return self.policy.handle(event, self.now) + self.policy.schedule(self.now)
 
     def answer(self, changes: list, reply) -> list:
         [call] = [change for change in changes if type(change) is Call]
@@ -76,7 +65,7 @@ class Domain:
 
     def run_job(self, changes: list) -> list:
         """The mate k of a ready job queues, and cannot start."""
-        for reply in (MateJobId(Found.MATE, "k"), MateStatus(Status.QUEUING, 1, None), MateTried(False)):
+        for reply in (MateJobId(Found.MATE, "k"), protocol.MateStatus(Status.QUEUING, 1, None), MateTried(False)):
             changes = self.answer(changes, reply)
         return changes
 

@@ -77,8 +77,7 @@ def test_the_answer_is_the_local_schedulers(started):
 @pytest.mark.parametrize("at", [ready, holding])
 def test_a_job_that_has_nodes_starts_when_it_is_tried(at):
     """ "A domain that is asked to start such a job starts it at once and says so" """
-    a = at()
-    effects = a.asked_try()
+    effects = at().asked_try()
     assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]
     assert answered(effects) == MateTried(YES)
 
@@ -180,8 +179,7 @@ def test_a_call_is_answered_once_also_if_its_copy_starts_the_job_while_it_is_tri
 
 
 def test_a_holding_job_starts():
-    a = holding()
-    effects = a.asked_start(generation=1)
+    effects = holding().asked_start(generation=1)
     assert decided(effects) == [Start]
     assert answered(effects) == MateStarted(YES)
     assert told(effects)[1] == "started: asked by B"
@@ -287,8 +285,7 @@ def test_answers_are_kept_by_caller():
 
 def test_a_ready_job_is_started_by_the_generation_it_disclosed():
     a = ready()
-    generation = a.asked_status().generation
-    assert decided(a.asked_start(generation)) == [Start]
+    assert decided(a.asked_start(a.asked_status().generation)) == [Start]
 
 
 def test_a_disclosed_generation_is_that_of_the_hold_that_follows(a):

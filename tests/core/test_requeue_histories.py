@@ -56,8 +56,7 @@ def test_members_that_are_queued_again_start_together_whatever_happens_to_each(s
 def check_whole(seed: int) -> None:
     lives = lived(seed, faults=False)
     jobs = [f"{name}:1" for name in lives.domains]
-    starts = {lives.starts()[job] for job in jobs}
-    assert len(starts) == 1, (seed, lives.starts())
+    assert len({lives.starts()[job] for job in jobs}) == 1, (seed, lives.starts())
     assert {lives.state(job) for job in jobs} == {JobState.COMPLETED}, seed
     runs = {lives.domains[name].core.jobs["1"].runs for name in lives.domains}
     assert len(runs) == 1, (seed, runs)
@@ -67,8 +66,7 @@ def check_whole(seed: int) -> None:
 def test_with_faults_all_of_them_end_though(seeds):
     """Nobody waits for ever, and nothing is left to be told."""
     for seed in seeds:
-        lives = lived(seed, faults=True)
-        for domain in lives.domains.values():
+        for domain in lived(seed, faults=True).domains.values():
             jobs = domain.core.jobs.values()
             assert all(job.state is JobState.COMPLETED and not job.news and job.ending is None for job in jobs), seed
             assert not domain.core.ledger.telling, seed

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from cosched.core import events
+from cosched.core import events, protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.incoming import STATUS
@@ -15,20 +15,7 @@ from cosched.core.domain import PolicyDomain
 from cosched.core.effects import ForScheduler, Record
 from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
 from cosched.core.job import TRANSITIONS, JobState, may_become
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    MateJobId,
-    MateStatus,
-    MateTried,
-    Request,
-    Status,
-    TryStartMate,
-    named_mate,
-)
+from cosched.core.protocol import FOREVER, Failure, Found, GetMateStatus, MateTried, Request, Status, named_mate
 from cosched.core.settings import CoschedulingSettings
 
 from . import golden
@@ -61,8 +48,12 @@ def in_state(state: JobState) -> DomainA:
 
 
 def event_of(kind: type, a: DomainA) -> Event:
-    found = MateJobId(Found.MATE, "k")
-    answers = {GetMateJobId: found, GetMateStatus: MateStatus(Status.QUEUING, 0, None), TryStartMate: MateTried(True)}
+    found = protocol.MateJobId(Found.MATE, "k")
+    answers = {
+        protocol.GetMateJobId: found,
+        GetMateStatus: protocol.MateStatus(Status.QUEUING, 0, None),
+        protocol.TryStartMate: MateTried(True),
+    }
     asked = a.awaited() or QUESTION
     plain = {
         Answered: Answered("j", asked, answers[type(asked)]),

@@ -7,25 +7,13 @@ from typing import TypeVar
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Book, Effect, GiveBack, Quote, Start, Try, TryReady, Unbook
 from cosched.core.events import Asked, Booked, Finished, Linked, Quoted, Ready, Submitted, Tried, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    GetMateJobId,
-    GetMember,
-    GroupProposed,
-    MateTried,
-    Named,
-    ProposeGroupStart,
-    Request,
-    TryStartMate,
-    Vote,
-    named_group,
-    named_mate,
-)
+from cosched.core.protocol import GetMember, GroupProposed, ProposeGroupStart, Vote, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -71,10 +59,10 @@ def test_nor_does_it_whatever_becomes_of_the_members_that_jobs_follow(seeds):
 
 # A job leaves its group, or its pair, while a peer waits for what our scheduler can do for it
 
-OF_MATE = GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0)
+OF_MATE = protocol.GetMateJobId("k", "p", None, ""), protocol.TryStartMate("B/k/1", "j", "k", 0)
 
 
-def asked_for(*requests: Request, named: Named) -> tuple[Coscheduler, list[Effect]]:
+def asked_for(*requests: protocol.Request, named: protocol.Named) -> tuple[Coscheduler, list[Effect]]:
     """Domain A with job j, which names these; B makes the requests."""
     core = Coscheduler("A", NODES, CoschedulingSettings(scheme=Scheme.YIELD, slots=True))
     core.handle(Submitted("j", named), 0)
@@ -103,7 +91,7 @@ def test_a_member_that_leaves_its_group_while_its_slot_is_booked_has_none(named)
 
 def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5, not_before=9, book=True)
-    core, _ = asked_for(GetMateJobId("k", "p", None, ""), proposal, named=named_mate("B", "p"))
+    core, _ = asked_for(protocol.GetMateJobId("k", "p", None, ""), proposal, named=named_mate("B", "p"))
     core.handle(Quoted("j", 9, True), 0)
     refused = core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in refused
@@ -121,10 +109,10 @@ def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
 def test_a_job_that_has_got_its_nodes_otherwise_during_a_try_starts():
     """ "A domain that is asked to start such a job starts it at once and says so." """
     core, _ = asked_for(*OF_MATE, named=named_mate("B", "p"))
-    core.handle(Ready("j", Allocation(4), FOREVER), 0)
+    core.handle(Ready("j", Allocation(4), protocol.FOREVER), 0)
     effects = core.handle(Tried("j", None), 0)
     assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]
-    assert effects[-1].answer == MateTried(True)
+    assert effects[-1].answer == protocol.MateTried(True)
 
 
 def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():

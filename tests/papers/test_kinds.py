@@ -84,8 +84,7 @@ def test_two_kinds_with_the_same_key(monkeypatch):
 
 
 def test_a_batch_system_has_a_kind_that_no_key_chooses(monkeypatch):
-    external = {**OURS, "external": "cosched.schedulers.external:EXTERNAL"}
-    known = found(monkeypatch, external)
+    known = found(monkeypatch, {**OURS, "external": "cosched.schedulers.external:EXTERNAL"})
     monkeypatch.setattr(loading, "installed", lambda: known)
     assert list(loading.kinds.__wrapped__()) == ["batch", "fluid"]
     assert loading.kind_of_batch_systems.__wrapped__().name == "external"

@@ -127,16 +127,14 @@ def test_metrics_rank_as_on_the_page():
 
 
 def test_of_two_equal_machines_without_a_usable_link_the_first_is_chosen():
-    machines = grid([("a.x", 100, 100), ("b.y", 100, 100)], [("a.x", "b.y", 0.001, 1.0)])
-    search, best = searched(machines, 100)
+    search, best = searched(grid([("a.x", 100, 100), ("b.y", 100, 100)], [("a.x", "b.y", 0.001, 1.0)]), 100)
     assert [each.name for each in best.map.machines] == ["a.x"]
     assert (best.metric, len(best.sites)) == ("computation", 1)
     assert search.considered.candidates == 12
 
 
 def test_a_machine_without_memory_takes_no_part():
-    machines = grid([("a", 1000, 0), ("b", 100, 9), ("c", 100, 9)], [("b", "c", 1000, 0.0)])
-    _, best = searched(machines, 1000)
+    _, best = searched(grid([("a", 1000, 0), ("b", 100, 9), ("c", 100, 9)], [("b", "c", 1000, 0.0)]), 1000)
     assert ([each.name for each in best.map.machines], best.map.shares) == (["b", "c"], (500, 500))
 
 

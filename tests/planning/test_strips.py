@@ -9,8 +9,7 @@ from tests.planning.testbeds import grid, paper
 
 
 def made(machines, size, application=JACOBI, **settings):
-    keys = application.keys(**settings)
-    return application.make(size, keys, machines, by_name(machines))
+    return application.make(size, application.keys(**settings), machines, by_name(machines))
 
 
 def test_memory_is_that_of_the_paper():

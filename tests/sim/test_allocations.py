@@ -18,8 +18,7 @@ class Machine:
         self.runs = Runs()
 
     def give(self, row: int, nodes: int, now: int, cost: int = 0) -> None:
-        allocation = Allocation(nodes, now, NEVER, Fraction(nodes, 4), now + cost)
-        self.runs.go_on(row, 100, allocation, now)
+        self.runs.go_on(row, 100, Allocation(nodes, now, NEVER, Fraction(nodes, 4), now + cost), now)
 
     def ends(self) -> list[tuple[int, int]]:
         found = []

@@ -141,8 +141,7 @@ def test_players_are_asked_for_their_next_instants_only_after_something_has_happ
 def test_the_rules_of_coscheduling_hear_of_no_job_without_a_mate(monkeypatch):
     setups, _ = a_month()
     calls = counted(monkeypatch, Coscheduler, "handle")
-    found = played(setups, NO_PAIRS, {"A", "B"})
-    assert found == simulated(setups, NO_PAIRS)
+    assert played(setups, NO_PAIRS, {"A", "B"}) == simulated(setups, NO_PAIRS)
     assert not calls
 
 

@@ -51,8 +51,7 @@ def test_gaps_depend_on_the_hour_of_the_job_before():
     """4.2: "the mean of which, 1/lambda, varies according to the (simulated) time of day"."""
     jobs = workload(SDSC.log(60_000, None, seed=2))
     hours, gaps = hours_of(jobs.submit, SDSC.begin)[:-1], np.diff(jobs.submit)
-    found = [gaps[hours == hour].mean() for hour in range(24)]
-    assert found == pytest.approx(SDSC.gaps, rel=0.1)
+    assert [gaps[hours == hour].mean() for hour in range(24)] == pytest.approx(SDSC.gaps, rel=0.1)
     exponential = gaps[hours == 11]
     assert exponential.std() == pytest.approx(exponential.mean(), rel=0.05)
 
@@ -86,8 +85,7 @@ def test_the_model_of_the_sp2_is_that_of_its_log(traces):
     """fluid.md: "SDSC-SP2 excerpt (starts 18:11:04): shape 0.408, scale 2,503 s, mean size 12.6, load 0.77 as fitted;
     CTC: 0.439, 4,583".
     """
-    found = fitted_file(str(traces / "SDSC-SP2-1998.first5000.swf.gz"))
-    assert replace(found, name=SDSC.name) == SDSC
+    assert replace(fitted_file(str(traces / "SDSC-SP2-1998.first5000.swf.gz")), name=SDSC.name) == SDSC
     ctc = fitted_file(str(traces / "CTC-SP2-1996-3.1-cln.nowait.swf.gz"))
     assert (round(ctc.shape, 3), ctc.scale) == (0.439, 4583)
 
@@ -129,8 +127,7 @@ def test_the_settings_of_a_trace():
 
 
 def test_larger_jobs_are_left_out_on_a_smaller_machine():
-    sizes = SDSC.on(8).sizes
-    assert sizes == tuple(range(1, 9))
+    assert SDSC.on(8).sizes == tuple(range(1, 9))
     assert all(a < b for a, b in pairwise(SDSC.on(100).sizes))
 
 

@@ -150,8 +150,7 @@ def test_very_few_jobs(jobs):
 
 
 def test_a_span_too_short_for_the_load_still_has_an_end(model):
-    w = generate(model, jobs=2, utilisation=1e9, seed=1)
-    assert w.submit.tolist() == [0, 0]
+    assert generate(model, jobs=2, utilisation=1e9, seed=1).submit.tolist() == [0, 0]
 
 
 # The same from a seed.
@@ -216,8 +215,7 @@ def test_submissions_follow_the_day_and_the_week(model, large):
     assert np.abs(measured - hourly_rates(model)).max() < 0.25
     by_day = measured.reshape(7, 24).mean(axis=1)
     assert by_day[5:].mean() / by_day[:5].mean() == pytest.approx(model.weekend_rate, abs=0.05)
-    by_hour = measured.reshape(7, 24).mean(axis=0)
-    assert abs(int(by_hour.argmax()) + 0.5 - model.peak_hour) <= 2
+    assert abs(int(measured.reshape(7, 24).mean(axis=0).argmax()) + 0.5 - model.peak_hour) <= 2
 
 
 def test_without_cycles_and_sessions_submissions_are_a_poisson_process():

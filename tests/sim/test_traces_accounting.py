@@ -93,8 +93,7 @@ def test_pbs_with_a_rerun_a_deleted_and_an_unfinished_job():
 
 
 def test_stamps_are_utc_and_count_where_no_key_states_a_time():
-    text = "01/02/1970 00:00:10;Q;7;queue=a\n01/02/1970 00:00:05;Q;8;queue=a\n"
-    log = read(text)
+    log = read("01/02/1970 00:00:10;Q;7;queue=a\n01/02/1970 00:00:05;Q;8;queue=a\n")
     assert log.header["UnixStartTime"] == str(86405)
     assert log.submit.tolist() == [5, 0]
     assert log.job_id.tolist() == [7, 8]
@@ -192,8 +191,7 @@ def test_or_each_run_as_a_job_that_was_submitted_when_it_was_requeued():
 
 def test_a_job_that_was_deleted_while_it_waited_to_run_again_has_run():
     lines = RERUN.splitlines()[:3]
-    log = read("\n".join([*lines, "03/01/2024 00:06:00;D;10.pbs;requestor=ann", ""]))
-    assert log.run.tolist() == [240]
+    assert read("\n".join([*lines, "03/01/2024 00:06:00;D;10.pbs;requestor=ann", ""])).run.tolist() == [240]
 
 
 def test_a_job_without_a_walltime_has_the_limit_of_its_queue_or_the_longest():
@@ -202,10 +200,8 @@ def test_a_job_without_a_walltime_has_the_limit_of_its_queue_or_the_longest():
         for job, queue, limit in ((1, "a", "Resource_List.walltime=1:00:00"), (2, "a", ""), (3, "b", ""))
     )
     assert read(text).requested_time.tolist() == [3600, 3600, 3600]
-    log = read(text, partition_limit={"b": 50})
-    assert log.requested_time.tolist() == [3600, 3600, 50]
-    none = text.replace("Resource_List.walltime=1:00:00", "")
-    assert read(none).requested_time.tolist() == [-1, -1, -1]
+    assert read(text, partition_limit={"b": 50}).requested_time.tolist() == [3600, 3600, 50]
+    assert read(text.replace("Resource_List.walltime=1:00:00", "")).requested_time.tolist() == [-1, -1, -1]
 
 
 def test_the_time_zone_of_stamps():

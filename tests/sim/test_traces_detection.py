@@ -82,8 +82,7 @@ def test_the_names_of_columns_tell_the_format_of_a_log_without_a_header(tmp_path
     (tmp_path / "x").write_text(text)
     log = read_trace(tmp_path / "x", options=LogOptions(columns=columns))
     assert (log.job_id.tolist(), log.run.tolist(), log.line.tolist()) == ([7], [100], [1])
-    said = r":1: \d columns?, but the option columns names 5$"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=r":1: \d columns?, but the option columns names 5$"):
         read_trace(tmp_path / "x", options=LogOptions(columns=(*columns, "more")))
 
 
@@ -105,8 +104,7 @@ def test_lines_before_a_log_that_are_none_of_it_may_be_skipped(tmp_path):
 )
 def test_an_option_that_means_nothing_for_a_log_is_refused(tmp_path, option, value, formats):
     (tmp_path / "x").write_text(SWF_ROW)
-    options = LogOptions(**{option: value})
-    told = refusal(tmp_path / "x", format="swf", options=options)
+    told = refusal(tmp_path / "x", format="swf", options=LogOptions(**{option: value}))
     assert told == f"FILE:{option}: is for logs of {formats}; this one is swf"
 
 

@@ -98,8 +98,7 @@ def test_epoch_times_raw_columns_and_the_trailing_separator_of_parsable():
 
 
 def test_times_with_a_zone():
-    log = read(table("1|2022-01-01T01:00:00+01:00|10|1"))
-    assert log.header["UnixStartTime"] == "1640995200"
+    assert read(table("1|2022-01-01T01:00:00+01:00|10|1")).header["UnixStartTime"] == "1640995200"
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,7 @@ def test_offered_load():
 
 
 def test_offered_load_does_not_overflow():
-    jobs = workload_of([0, 1], run=10**12, nodes=10**8)
-    assert offered_load(jobs, 10**8) == 2 * 10**12
+    assert offered_load(workload_of([0, 1], run=10**12, nodes=10**8), 10**8) == 2 * 10**12
 
 
 def test_no_load_without_a_span():

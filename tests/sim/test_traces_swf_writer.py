@@ -59,8 +59,7 @@ def test_a_workload(tmp_path):
 
 
 def test_ids_that_are_text_are_numbered_and_said_so(tmp_path):
-    ids = np.array(["5_7", "5_8"])
-    jobs = Workload("t", ids, *(np.array([1, 2]) for _ in range(4)))
+    jobs = Workload("t", np.array(["5_7", "5_8"]), *(np.array([1, 2]) for _ in range(4)))
     write_swf(jobs, tmp_path / "w.swf", {"Note": "mine"})
     log = read_trace(tmp_path / "w.swf")
     assert log.job_id.tolist() == [1, 2]

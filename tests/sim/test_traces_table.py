@@ -129,8 +129,7 @@ def test_a_log_that_is_converted_to_csv_keeps_the_columns_of_schedulers(tmp_path
 
 
 def test_bad_lines_may_be_skipped():
-    rows = "1,0,10,1\n2,0\n3,soon,10,1\n4,5,10,1\n"
-    log = read("job_id,submit,run,nodes\n" + rows, skip_bad=2)
+    log = read("job_id,submit,run,nodes\n" + "1,0,10,1\n2,0\n3,soon,10,1\n4,5,10,1\n", skip_bad=2)
     assert (log.job_id.tolist(), log.line.tolist()) == ([1, 4], [2, 5])
     said = "3 (2 columns, but the first line names 4), 4 (column submit: 'soon' is not a number)"
     assert log.remarks == (f"skipped 2 bad lines: {said}",)

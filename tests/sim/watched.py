@@ -38,8 +38,7 @@ class WatchedEngine(Engine):
 
     def _check_logs(self, domain: int) -> None:
         """What was noted hold by hold and yield by yield is what each job's counters say."""
-        first = self.first[domain]
-        log = self.schedulers[domain].holds.holds(first, self.now)
+        log = self.schedulers[domain].holds.holds(self.first[domain], self.now)
         jobs = list(self.paired_outcomes(domain))
         for row, job, held in jobs:
             own = log.row == row

@@ -128,8 +128,7 @@ def test_more_jobs_than_fit_on_a_page(cosched, domain):
 
 
 def test_as_json(cosched, domain):
-    job = add_running(domain)
-    job.time_limit.seconds = 90
+    add_running(domain).time_limit.seconds = 90
     [shown] = json.loads(cosched("queue", "--json").stdout)
     assert (shown["id"], shown["state"], shown["node_names"]) == ("17", "running", ["n1", "n2", "n3"])
     assert (shown["started_at"], shown["time_limit"], shown["ended_at"]) == ("2026-01-01T00:01:00Z", 90, None)
@@ -164,8 +163,7 @@ def test_pairs(cosched, domain):
     mate.heard_at.seconds, mate.gap.seconds = EPOCH, 75
     at_once = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_RUNNING)
     at_once.heard_at.seconds = domain.jobs["22"].started_at.seconds = EPOCH
-    shown = cosched("pairs", env={"TZ": "UTC"}).stdout
-    header, *rows = shown.splitlines()
+    header, *rows = cosched("pairs", env={"TZ": "UTC"}).stdout.splitlines()
     assert header.split("  ")[0] == "JOBID"
     assert [row.split()[0] for row in rows] == ["18", "19", "20", "21", "22"]
     assert "MateUnsubmitted  run7@eureka  unsubmitted" in rows[0]

@@ -111,8 +111,7 @@ def test_a_user_s_own_socket_is_its_alone_and_others_reach_a_site_s(site, monkey
 
 
 def test_the_port_of_a_service_that_cannot_be_asked_is_not_taken_for_another_process_s(site: Path) -> None:
-    text = (site / "a.toml").read_text()
-    (site / "a.toml").write_text(text.replace('socket = "sock"\n', ""))
+    (site / "a.toml").write_text((site / "a.toml").read_text().replace('socket = "sock"\n', ""))
     with socket.create_server(("127.0.0.1", read_port(site))):
         found = findings(site)
     assert "listen" not in found

@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Call, CancelJob, Effect, TryReady
 from cosched.core.events import Answered, Asked, Finished, Ready, Submitted, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Found,
-    GetMateJobId,
-    GetMateStatus,
-    GetMember,
-    MateJobId,
-    MateProblem,
-    named_group,
-)
+from cosched.core.protocol import FOREVER, Found, GetMateJobId, GetMember, MateJobId, MateProblem, named_group
 from cosched.core.settings import CoschedulingSettings, OnMemberLost
 from tests.core.messages import Messages
 
@@ -142,7 +134,7 @@ def test_a_late_answer_about_the_member_before_does_not_bring_that_one_back() ->
     effects = core.handle(Ready("j", Allocation(1), FOREVER), 0)
     (question,) = [call.request for call in effects if type(call) is Call and call.peer == "a"]
     again = core.handle(Asked("a", GetMember("k", "g", tuple("abc"), "")), 1)
-    assert Call("a", "j", GetMateStatus("k", "j")) in again
+    assert Call("a", "j", protocol.GetMateStatus("k", "j")) in again
     core.handle(Answered("j", question, MateJobId(Found.MATE, "j"), "a"), 1)
     assert core.jobs["j"].group is not None
     assert core.jobs["j"].group.jobs["a"] == "k"

@@ -7,27 +7,13 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core import protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Hold, TryReady, Yield
 from cosched.core.events import Answered, Asked, LeaseOver, Ready, Requeued, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    FOREVER,
-    Found,
-    GetMateStatus,
-    GetMember,
-    GroupProposed,
-    MateJobId,
-    MateStatus,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    SettleGroupStart,
-    Status,
-    Vote,
-    named_group,
-)
+from cosched.core.protocol import FOREVER, Found, GetMember, GroupProposed, Outcome, ProposeGroupStart, Status, Vote
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.core.driver import decided
 
@@ -35,8 +21,8 @@ WANTED_UNTIL = 100
 # "The group with the lower `crc32("NAME/DOMAIN/DOMAIN/...")` comes first, domains in alphabetical order"
 FIRST, LAST = sorted("gh", key=lambda group: zlib.crc32(f"{group}/A/B/C".encode()))
 ANSWERS = {
-    GetMember: lambda call: MateJobId(Found.MATE, f"{call.job} on {call.peer}"),
-    GetMateStatus: lambda _: MateStatus(Status.QUEUING, 0, None),
+    GetMember: lambda call: protocol.MateJobId(Found.MATE, f"{call.job} on {call.peer}"),
+    protocol.GetMateStatus: lambda _: protocol.MateStatus(Status.QUEUING, 0, None),
     ProposeGroupStart: lambda _: GroupProposed(Vote.NO),
 }
 
@@ -47,7 +33,7 @@ def core() -> Coscheduler:
     settings = CoschedulingSettings(scheme=Scheme.HOLD, max_held_fraction=Decimal(1))
     core = Coscheduler("A", 10, settings, story=False)
     for group in "gh":
-        core.handle(Submitted(group, named_group(group, ("B", "C"))), 0)
+        core.handle(Submitted(group, protocol.named_group(group, ("B", "C"))), 0)
     return core
 
 
@@ -85,7 +71,7 @@ def test_the_one_that_comes_first_holds(core):
 
 def test_a_proposal_that_has_been_dropped_is_void_however_late_a_copy_comes(core):
     core.handle(Asked("B", GetMember("b", "g", ("A", "B", "C"), "")), 0)
-    core.handle(Asked("B", SettleGroupStart("B/b/2", "g", "b", start=False)), 0)
+    core.handle(Asked("B", protocol.SettleGroupStart("B/b/2", "g", "b", start=False)), 0)
     for number, void in ((1, True), (2, True), (3, False)):
         effects = core.handle(Asked("B", ProposeGroupStart(f"B/b/{number}", "g", "b", 0, 60)), 1)
         assert [effect.answer for effect in effects if type(effect) is Answer] == [GroupProposed(Vote.NO)] * void
@@ -99,7 +85,7 @@ def test_a_proposal_by_which_a_member_has_started_books_nothing_for_its_next_run
     core.handle(proposed, 0)
     core.handle(TriedReady("g", Allocation(4)), 0)
     asked = core.handle(LeaseOver("g"), 60)[0].request
-    core.handle(Answered("g", asked, ProposalOutcome(Outcome.STARTED), "B"), 60)
+    core.handle(Answered("g", asked, protocol.ProposalOutcome(Outcome.STARTED), "B"), 60)
     assert core.jobs["g"].state is JobState.RUNNING
     core.handle(Requeued("g"), 70)
     [voted] = [effect for effect in core.handle(proposed, 80) if type(effect) in (Answer, TryReady)]

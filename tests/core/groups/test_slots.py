@@ -91,8 +91,7 @@ def test_a_slot_whose_proposer_is_gone_lapses(world):
     world.feed("C", Finished("j", JobState.CANCELLED))
     world.pending.clear()  # the word of that gets lost
     for name in "AB":
-        at = world.timers[name, Timer.LAPSE]
-        assert 50 < at < 1000
+        assert 50 < world.timers[name, Timer.LAPSE] < 1000
         world.due(name, Timer.LAPSE)
     assert slots(world) == [None, None, None]
     assert world.booked == {}
@@ -152,8 +151,7 @@ def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now(world):
 
 def test_what_was_booked_for_an_earlier_agreement_is_given_back(world):
     """A batch system may tell late that it has booked; meanwhile the job looks for another instant."""
-    group = world.job("A").group
-    group.agreement = Agreement("", world.now, world.now)
+    world.job("A").group.agreement = Agreement("", world.now, world.now)
     world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, Allocation(4), False))
     assert world.booked.get("A") is None
     settle(world)

@@ -180,8 +180,7 @@ def test_no_member_becomes_later_for_an_earlier_common_instant():
 
 def test_members_that_give_other_windows_are_of_no_group():
     world = Planned("ABC", windows=B_LATER)
-    group = world.job("C").group
-    group.windows = {"B": (0, 60)}
+    world.job("C").group.windows = {"B": (0, 60)}
     for name in "ABC":
         offered(world, name)
     assert world.job("A").group.without == ("C",)

@@ -58,8 +58,7 @@ kinds = pytest.mark.parametrize("kind", [SlowDomain, FastDomain])
 
 @kinds
 def test_trying_a_job_makes_it_wanted_before_the_dry_run(kind):
-    scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}).until(30)
-    assert scene.domain.try_start(2, 30)
+    assert Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}).until(30).domain.try_start(2, 30)
 
 
 @kinds

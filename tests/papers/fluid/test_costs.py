@@ -4,24 +4,8 @@ import math
 
 import pytest
 
-from cosched_papers.fluid.costs import (
-    BROADCAST,
-    ONE_D,
-    RING,
-    TOPOLOGIES,
-    TREE,
-    DataParallel,
-    MasterSlave,
-    Network,
-    Phase,
-    Pipeline,
-    Requirements,
-    Sensing,
-    adaptation,
-    added,
-    exec_time,
-    ideal,
-)
+from cosched_papers.fluid import costs
+from cosched_papers.fluid.costs import DataParallel, Network, Phase, Requirements, adaptation, added, exec_time, ideal
 from cosched_sim.workload.applications import GAUSS, SEQUENCES, STENCIL
 
 ETHERNET = Network(latency=1.0, per_byte=0.00009)  # 4.1: "the cost of shipping M bytes ... approximately: 1 + .00009M"
@@ -85,14 +69,14 @@ def test_the_adaptation_cost_of_4_1():
 
 def test_the_topology_selects_the_communication_function():
     """Figure 4: "used to select from a set of topology-specific communication functions"."""
-    times = {name: DataParallel(Phase(8, 1, 1, name, 100), Network(0.5, 0.01)).comm(8) for name in TOPOLOGIES}
+    times = {name: DataParallel(Phase(8, 1, 1, name, 100), Network(0.5, 0.01)).comm(8) for name in costs.TOPOLOGIES}
     one = 0.5 + 0.01 * 8 * 100
-    assert times == {ONE_D: one, RING: one, TREE: 3 * one, BROADCAST: 7 * one}
+    assert times == {costs.ONE_D: one, costs.RING: one, costs.TREE: 3 * one, costs.BROADCAST: 7 * one}
 
 
 def test_a_master_becomes_the_bottleneck():
     """Figure 2(b): "the curve turns up when the overhead experienced by the master begins to dominate any gains"."""
-    model = MasterSlave(Phase(numDEs=1000, comp=1000, arch=64, comm=100), Network(0.02, 1e-6), tasks=100)
+    model = costs.MasterSlave(Phase(numDEs=1000, comp=1000, arch=64, comm=100), Network(0.02, 1e-6), tasks=100)
     best = ideal(model, 1, 128)
     assert best == 51  # two tasks for each worker
     assert exec_time(model, 128) > exec_time(model, best) < exec_time(model, 2)
@@ -101,11 +85,10 @@ def test_a_master_becomes_the_bottleneck():
 
 def test_a_pipeline_is_as_fast_as_its_slowest_stage():
     """Figure 2(c): "Once T1 or T3 exceeds T2/P there is no benefit to adding more processors to the middle stage"."""
-    middle = DataParallel(Phase(numDEs=1, comp=60, arch=1e6), Network(0, 0))
-    model = Pipeline(middle, others=(7.0, 12.0))
+    model = costs.Pipeline(DataParallel(Phase(numDEs=1, comp=60, arch=1e6), Network(0, 0)), others=(7.0, 12.0))
     assert [exec_time(model, procs) for procs in (1, 3, 5, 6, 50)] == [60, 20, 12, 12, 12]
     assert ideal(model, 1, 64) == 5
-    slow = Pipeline(DataParallel(Phase(1, 60, 1e6, comm=1), Network(2.0, 0)), others=(7.0, 12.0))
+    slow = costs.Pipeline(DataParallel(Phase(1, 60, 1e6, comm=1), Network(2.0, 0)), others=(7.0, 12.0))
     assert slow.comm(3) == pytest.approx(2)
     assert slow.comm(6) == pytest.approx(0)
 
@@ -113,8 +96,7 @@ def test_a_pipeline_is_as_fast_as_its_slowest_stage():
 def test_sensing_predicts_and_measures():
     """3: exec_time "returns predicted average per iteration execution time ... and/or returns measured average"."""
     phase = Phase(1, 4 * 1289 / 2, 1e6, comm=1289 / 8, least=Requirements(2, memory=1 << 30))
-    model = DataParallel(phase, Network(0, 1))
-    sensing = Sensing(phase, model, most=64, keep=3)
+    sensing = costs.Sensing(phase, DataParallel(phase, Network(0, 1)), most=64, keep=3)
     assert sensing.exec_time(4, past=2) == (pytest.approx(1289), None)
     for comp, comm in ((9, 9), (1, 2), (3, 4), (5, 6)):
         sensing.measured(comp, comm)

@@ -46,8 +46,7 @@ def refused(*domains: str, **options) -> str:
 def test_figure_3b_in_tables(log, tmp_path):
     """Figure 3(b): J1 and J2 give two processors each to J3, and get them back when J4 has ended."""
     result = replayed(f"a,trace={log},nodes=8,scheduler=fluid,distribution=favor_queued", events=True)
-    info = RunInfo("replay", 0, 0.0)
-    said = write_run(result, tmp_path / "out", info)["domains"]["a"]
+    said = write_run(result, tmp_path / "out", RunInfo("replay", 0, 0.0))["domains"]["a"]
     assert said["fluid"]["harvests"] == 1
     assert said["fluid"]["jobs_harvested"] == 2
     assert (said["fluid"]["mean_run_s"], said["fluid"]["mean_total_s"]) == (80, 87)
@@ -131,8 +130,7 @@ def test_what_the_log_does_not_say_is_as_the_domain_says(tmp_path):
     """The least size is a share of the ideal one, half up: 5.4 are 5. T(9) = 100 (324 + 81) / 324 = 125."""
     (tmp_path / "log.csv").write_text("job_id,submit,run,nodes\n1,0,100,18\n2,0,100,4\n")
     domain = f"a,trace={tmp_path / 'log.csv'},nodes=10,scheduler=fluid,min_share=0.3,model=parabolic"
-    work = replayed(domain).domains["a"].workload
-    assert work.columns["min"].tolist() == [5, 1]
+    assert replayed(domain).domains["a"].workload.columns["min"].tolist() == [5, 1]
     assert replayed(domain).frame("a", slice(None))["end"].to_list() == [125, 167]
 
 

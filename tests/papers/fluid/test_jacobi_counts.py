@@ -63,8 +63,7 @@ def test_each_point_costs_as_many_operations_as_comp_complexity_says(processes):
 @pytest.mark.parametrize("processes", [2, 3, 5])
 def test_a_process_reads_one_row_of_each_neighbour(processes):
     """These borders are in the memory that all share, so they are no part of the messages."""
-    rows = jacobi.bounds(SIZE, processes)
-    for first, last in pairwise(rows):
+    for first, last in pairwise(jacobi.bounds(SIZE, processes)):
         for unread, harms in ((first - 1, True), (last, True), (first - 2, False), (last + 1, False)):
             if 0 <= unread < SIZE:
                 old, new = np.zeros((SIZE, SIZE)), np.zeros((SIZE, SIZE))

@@ -22,8 +22,7 @@ Algorithms = Callable[[Call], list[Placement]]
 def ends(algorithm: Algorithms, *rows, clusters=((0, 1),), avail=None) -> list[int]:
     """When each job ends."""
     site, jobs = table(*rows, clusters=[list(cluster) for cluster in clusters])
-    placed = algorithm(call_of(site, jobs, avail or [0] * site.machines))
-    return [end for *_, end in sorted(placed)]
+    return [end for *_, end in sorted(algorithm(call_of(site, jobs, avail or [0] * site.machines)))]
 
 
 def seq(*times: int) -> tuple[list[int], list[None]]:
@@ -64,8 +63,7 @@ TWO_CLUSTERS = (
 
 @pytest.mark.parametrize(("goes_on", "least"), [(False, 24 + 3), (True, 24)])
 def test_pjs_stops_at_the_first_pair_that_improves_nothing_unless_it_goes_on(goes_on, least):
-    algorithm = partial(pjs, goes_on=goes_on)
-    assert sum(ends(algorithm, *TWO_CLUSTERS, clusters=[(0, 1), (2, 3)])) == least
+    assert sum(ends(partial(pjs, goes_on=goes_on), *TWO_CLUSTERS, clusters=[(0, 1), (2, 3)])) == least
 
 
 def test_profit_is_that_of_completion():

@@ -26,8 +26,7 @@ def test_jobs_run_when_and_where_the_reference_has_them_run(algorithm, seed):
         goes_on = algorithm == "pjs" and draw.random() < 0.3
         model = RefDomain(site, algorithm, goes_on=goes_on)
         found, counts = runs_of(setup_of(site, jobs, algorithm=algorithm, goes_on=goes_on))
-        expected = runs_of_reference(model, jobs)
-        assert found == expected
+        assert found == runs_of_reference(model, jobs)
         assert counts["preempted"] == sum(job.preempted for job in jobs)
         assert counts["displaced"] == model.displaced
 

@@ -68,6 +68,5 @@ def test_without_molding_jobs_have_what_they_ask_for():
 @pytest.mark.parametrize(("before", "first"), [(301, 1), (300, 2)])
 def test_a_job_ages_when_it_has_waited_five_times_as_long_as_it_runs(before, first):
     """Job 2 of 60 s, which is medium, comes before a short one then."""
-    jobs = [rigid(0, 10, before), rigid(1, 10, 60), rigid(2, 10, 50)]
-    found = schedule(jobs)
+    found = schedule([rigid(0, 10, before), rigid(1, 10, 60), rigid(2, 10, 50)])
     assert min((1, 2), key=lambda job: found[job][1]) == first

@@ -126,7 +126,6 @@ def test_a_hold_delays_no_place_of_the_plan():
 def test_a_size_is_chosen_as_of_the_submission_before_the_first_instant_is_known():
     """After a restart a service submits its jobs first."""
     made = Molding(MoldingSettings(10, Sizing.CIRNE_BERMAN))
-    running = ClusterJob("r", 6, 50, 1000, paired=False, state=JobState.RUNNING, expected=1050)
-    made.submit(running)
+    made.submit(ClusterJob("r", 6, 50, 1000, paired=False, state=JobState.RUNNING, expected=1050))
     made.submit(ClusterJob("k", 4, 400, 1000, paired=False, columns=Moldable()))
     assert made.job("k").kept == {"chosen": 8}

@@ -38,8 +38,7 @@ def test_both_experiments_have_all_combinations(plan):
 
 
 def test_a_place_is_run_once(plan):
-    places = Counter(tuple(case.labels.values()) for case in cases(plan))
-    assert max(places.values()) == 1
+    assert max(Counter(tuple(case.labels.values()) for case in cases(plan)).values()) == 1
 
 
 def test_replications_differ_by_their_seed_alone():

@@ -35,8 +35,7 @@ def test_from_real_logs_to_the_report(cosched, tmp_path):
     assert "2 replications: windows of 2 days of the logs intrepid.swf" in result.stdout
     assert "report.html" in result.stdout
     assert "A quick study: " in result.stdout
-    said = json.loads((out / "study.json").read_text())
-    assert said["facts"]["intrepid nodes"] == 49_152
+    assert json.loads((out / "study.json").read_text())["facts"]["intrepid nodes"] == 49_152
     assert {path.stem for path in (out / "tables").iterdir()} == {
         "paper", "claims", "averages", "deadlocks", "release-order", *(f"sensitivity-{name}" for name in SENSITIVITIES),
     }  # fmt: skip

@@ -98,8 +98,7 @@ def test_jobs_out_of_order_are_put_in_order(tmp_path):
     lines = Path(said["trace"]).read_text().splitlines()
     header = [line for line in lines if line.startswith(";")]
     Path(said["trace"]).write_text("\n".join(header + lines[len(header) :][::-1]) + "\n")
-    turned = read_log("--eureka", said, print)
-    assert np.array_equal(turned.jobs.submit, np.sort(log.submit))
+    assert np.array_equal(read_log("--eureka", said, print).jobs.submit, np.sort(log.submit))
 
 
 def test_mistakes_name_the_option(tmp_path):

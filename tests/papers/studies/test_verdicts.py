@@ -52,8 +52,7 @@ def fits(value: float, of: Range) -> bool:
 
 def points(value: Estimate) -> list[float]:
     """Points that are nearer than any two ends."""
-    steps = int(8 * (value.high - value.low))
-    return [value.low + step / 8 for step in range(steps + 1)]
+    return [value.low + step / 8 for step in range(int(8 * (value.high - value.low)) + 1)]
 
 
 def by_points(truths: list[bool]) -> str:

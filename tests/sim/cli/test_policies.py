@@ -81,8 +81,7 @@ def test_one_that_cannot_be_used(installed, target, reason):
 @pytest.fixture
 def waiting(tmp_path):
     """A log whose queue is long, so that the order counts."""
-    chance = random.Random(1)
-    draw = chance.randrange
+    draw = random.Random(1).randrange
     jobs = [(n, 20 * n, draw(50, 900), draw(1, 9), draw(900, 4000)) for n in range(1, 200)]
     path = tmp_path / "a.swf"
     path.write_text(swf(*jobs))
@@ -106,8 +105,7 @@ def test_a_function_orders_the_queue_compiled_or_not(installed, waiting, caplog,
 
 def test_jobs_for_which_a_function_fails_come_last_and_that_is_told_once(installed, waiting, caplog):
     installed("site", f"{__name__}:fails_for_small")
-    found = starts(waiting, "site")
-    assert len(found) == 199
+    assert len(starts(waiting, "site")) == 199
     [told] = [record.message for record in caplog.records if record.levelname == "ERROR"]
     assert told.startswith("the policy site has failed for wait=")
     assert told.endswith("and such jobs come last: ValueError('too small')")

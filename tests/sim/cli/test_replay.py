@@ -289,8 +289,7 @@ def test_what_if_events_and_their_victims_are_told(cosched, logs, tmp_path):
         {"time_s": 14400, "action": "up", "domain": "b", "nodes": 10},
         {"time_s": 14400, "action": "cancel", "domain": "a", "job_id": "9"},
     ]
-    page = (tmp_path / "run/report.html").read_text()
-    assert "10 nodes of b go down; jobs on them fail" in page
+    assert "10 nodes of b go down; jobs on them fail" in (tmp_path / "run/report.html").read_text()
     with open(tmp_path / "run/figures/occupancy.csv") as stream:
         down = {row["from_s"]: float(row["down"]) for row in csv.DictReader(stream) if row["domain"] == "b"}
     assert (down["7200"], down["14400"]) == (10, 0)

@@ -24,8 +24,7 @@ def test_ready_means_selected_to_start_next():
 
 def test_a_ready_job_has_the_highest_priority_or_is_backfilled():
     """ "A scheduled job can have the highest priority or have been given the opportunity of backfilling [31]." """
-    first = Replay({"a1": (3, 100, 4)}, LATE, PAIR)
-    assert ready_at(first, "a1") == 3
+    assert ready_at(Replay({"a1": (3, 100, 4)}, LATE, PAIR), "a1") == 3
     # a2 is reserved at 100; a1, behind it, ends by then.
     jobs = {"a9": (0, 100, 6), "a2": (1, 10, 10), "a1": (3, 40, 4)}
     assert ready_at(Replay(jobs, LATE, PAIR, backfill="easy", **YIELD), "a1") == 3

@@ -31,14 +31,12 @@ def runs(engine: Engine) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("at", [1, 30, 99])
 def test_a_job_that_is_started_again_ends_by_its_present_start(at):
-    engine = replayed(requeue(at), [RefJob(1, 0, 100, 100, 4)])
-    assert runs(engine) == [(at, at + 100)]
+    assert runs(replayed(requeue(at), [RefJob(1, 0, 100, 100, 4)])) == [(at, at + 100)]
 
 
 def test_a_job_that_waits_and_is_started_again_does_not_end_when_it_would_have_ended():
     jobs = [RefJob(1, 0, 100, 100, 3), RefJob(2, 0, 90, 90, 1), RefJob(3, 10, 50, 50, 3)]
-    engine = replayed(requeue(30), jobs, policy="sjf")
-    assert runs(engine) == [(80, 180), (0, 90), (30, 80)]
+    assert runs(replayed(requeue(30), jobs, policy="sjf")) == [(80, 180), (0, 90), (30, 80)]
 
 
 def test_a_job_may_be_started_again_any_number_of_times():

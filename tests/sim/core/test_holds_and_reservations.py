@@ -74,5 +74,4 @@ def test_held_nodes_are_expected_back_at_the_release(interval, run_time, start):
     expected back." """
     # x wants all nodes: it is reserved at 1200, a1's release, or never.
     a = {"a1": (0, 9, 4), "x": (1, 9, 10), "z": (5, run_time, 4)}
-    run = Replay(a, {"b1": (9000, 9, 1)}, PAIR, release_interval=interval)
-    assert run.start("z") == start
+    assert Replay(a, {"b1": (9000, 9, 1)}, PAIR, release_interval=interval).start("z") == start

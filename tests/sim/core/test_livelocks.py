@@ -32,8 +32,7 @@ def test_with_the_papers_rule_alone_holds_are_exchanged_for_ever(cap):
 @pytest.mark.parametrize("cap", ["0.6", "1"])
 def test_with_wanted_jobs_first_they_end(cap):
     """ "(ours ends at 1600 s)" """
-    run = Replay(*FOUR, max_held_fraction=Decimal(cap))
-    starts = run.starts()
+    starts = Replay(*FOUR, max_held_fraction=Decimal(cap)).starts()
     assert max(starts.values()) + 100 == 1600
     assert all(starts[a] == starts[b] for a, b in FOUR[2])
 
@@ -59,7 +58,6 @@ def test_the_order_for_the_rest_of_the_instant_ends_the_eight_pairs(run_time, ca
     start" if the order held for one iteration only."""
     pairs = [(f"a{i}", f"b{(i + 3) % 8 + 1}") for i in range(1, 9)]
     a, b = eight("a", run_time, 0), eight("b", run_time, 300)
-    run = Replay(a, b, pairs, max_held_fraction=Decimal(cap), release_jitter=Decimal(jitter))
-    starts = run.starts()
+    starts = Replay(a, b, pairs, max_held_fraction=Decimal(cap), release_jitter=Decimal(jitter)).starts()
     assert None not in starts.values()
     assert all(starts[one] == starts[other] for one, other in pairs)

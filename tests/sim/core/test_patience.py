@@ -127,8 +127,7 @@ def test_when_patience_has_ended_no_pair_is_said_to_be_no_pair():
 
 
 def test_a_start_clears_the_patience_timer():
-    a = DomainA(mate_patience=500)
-    assert ClearTimer("j", Timer.PATIENCE) in a.run_job(Status.UNKNOWN)
+    assert ClearTimer("j", Timer.PATIENCE) in DomainA(mate_patience=500).run_job(Status.UNKNOWN)
 
 
 def test_a_patience_that_was_set_is_ended_though_the_settings_have_none_any_more():

@@ -63,8 +63,7 @@ def test_the_rest_of_the_machine_can_be_used_normally():
 )
 def test_the_cap_is_computed_in_decimal(fraction, machine, cap):
     """ "A hold that would bring the held nodes above floor(fraction x nodes) is a yield instead" """
-    settings = CoschedulingSettings(max_held_fraction=Decimal(fraction))
-    assert holds.held_node_cap(settings, machine) == cap
+    assert holds.held_node_cap(CoschedulingSettings(max_held_fraction=Decimal(fraction)), machine) == cap
     for nodes, decision in ((cap, Hold), (cap + 1, Yield)):
         a = DomainA(nodes=machine, max_held_fraction=Decimal(fraction))
         assert decided(a.hold_or_yield(nodes=nodes)) == [decision]

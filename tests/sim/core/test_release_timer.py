@@ -22,8 +22,7 @@ def test_holds_are_released_periodically():
     """ "To solve deadlock, we deploy a scheme to force the holding jobs to release their resources periodically (e.g.,
     every 20 minutes) so that other waiting jobs can use the previously held resources." """
     assert CoschedulingSettings().release_interval == 20 * 60
-    run = Replay({"a1": (0, 9, 4), "a2": (10, 9, 7)}, {"b1": (3000, 9, 4)}, PAIR)
-    assert run.start("a2") == 1200
+    assert Replay({"a1": (0, 9, 4), "a2": (10, 9, 7)}, {"b1": (3000, 9, 4)}, PAIR).start("a2") == 1200
 
 
 def test_release_solves_figure_2():
@@ -104,8 +103,7 @@ def test_each_hold_has_its_timer():
 
 def test_with_the_timer_off_a_hold_has_no_end():
     """ "`release_interval`, 20 min; 0 is off"; "with the timer off they are not expected back" """
-    a = DomainA(release_interval=0)
-    effects = a.hold_or_yield()
+    effects = DomainA(release_interval=0).hold_or_yield()
     assert of(effects, Hold) == [Hold("j", FOREVER)]
     assert of(effects, SetTimer) == []
 

@@ -115,8 +115,7 @@ def test_yield_yield_may_alternate():
     """ "Before that, both jobs may alternately yield." """
     # A is full from 10 to 110 and from 185 to 285, B until 80 and from 90 to 190.
     a = {"a1": (0, 9, 6), "a2": (10, 100, 8), "a3": (185, 100, 8)}
-    b = {"b9": (0, 80, 8), "b1": (5, 9, 6), "b2": (90, 100, 8)}
-    run = replay(a, b, PAIR, (YIELD, YIELD))
+    run = replay(a, {"b9": (0, 80, 8), "b1": (5, 9, 6), "b2": (90, 100, 8)}, PAIR, (YIELD, YIELD))
     yields = sorted((t, name) for name in ("a1", "b1") for t in run.times(name, "yields"))
     turns = [name for i, (_, name) in enumerate(yields) if i == 0 or yields[i - 1][1] != name]
     assert turns == ["a1", "b1", "a1", "b1"]

@@ -30,8 +30,7 @@ def test_other_paired_jobs_that_could_start_are_passed_over_in_a_dry_run():
 def test_a_job_whose_mates_domain_has_coscheduling_off_counts_as_unpaired(off):
     """ "A job whose mate's domain has coscheduling off counts as a job without a mate." """
     pair = {"a1": (50, 50, 1)}, {"b1": (60, 50, 1)}, [("a1", "b1")]
-    run = Replay(*pair, **{off: {"scheme": Scheme.OFF}})
-    assert run.starts() == {"a1": 50, "b1": 60}
+    assert Replay(*pair, **{off: {"scheme": Scheme.OFF}}).starts() == {"a1": 50, "b1": 60}
 
 
 @pytest.mark.parametrize(("requested", "start"), [(94, 6), (106, 250)])

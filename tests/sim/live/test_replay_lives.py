@@ -79,8 +79,7 @@ def holders(of: str, **rules: Any) -> list[Domain]:
 )
 def test_holders_hear_at_the_same_instant_as_in_a_simulation(replayed, case):
     of, lines, rules, start = case
-    told = replayed(holders(of, **rules), GROUPS[of], lines)
-    assert told["a:1"][1] == start
+    assert replayed(holders(of, **rules), GROUPS[of], lines)["a:1"][1] == start
 
 
 def test_a_place_is_taken_once_and_nobody_takes_two(replayed):
@@ -97,8 +96,7 @@ def test_a_place_is_taken_once_and_nobody_takes_two(replayed):
 def test_a_job_starts_alone_as_in_a_simulation(replayed, case):
     """Its mate, or a member, is unlinked; others of a group wait until a hold ends after their patience."""
     of, start = case
-    told = replayed(holders(of, mate_patience=120), GROUPS[of], "100 unlink b 2\n")
-    assert told["a:1"][1] == start
+    assert replayed(holders(of, mate_patience=120), GROUPS[of], "100 unlink b 2\n")["a:1"][1] == start
 
 
 # Jobs that run follow others
@@ -127,8 +125,7 @@ def test_running_jobs_follow_others_at_the_same_instant_as_in_a_simulation(repla
     names, terms, lines, end = case
     chosen = [domain(name, RUN[name], **QUIET) for name in names]
     header, row = ",".join([*names, *terms]), ",".join(["1" for _ in names] + [*terms.values()])
-    told = replayed(chosen, f"{header}\n{row}\n", f"{lines}\n")
-    assert told["a:1"][2] == end
+    assert replayed(chosen, f"{header}\n{row}\n", f"{lines}\n")["a:1"][2] == end
 
 
 # The cases of life.md (what a kill, or a job that never adapts, does is no part of a replay), at exactly these instants
@@ -328,8 +325,7 @@ def test_random_lives_of_pairs_and_groups(threaded, tmp_path, seed):
         script = some_script(rng, chosen, free)
         path = tmp_path / f"{number}.csv"
         path.write_text(pairs)
-        config = ReplayConfig(domains=tuple(chosen), pairs=path, script=script)
-        assert_equal(config, threaded, CoreReplay)
+        assert_equal(ReplayConfig(domains=tuple(chosen), pairs=path, script=script), threaded, CoreReplay)
 
 
 RECORDED = [2, 8, 34, 38, 46, 49, 51, 56]  # each of them differed once

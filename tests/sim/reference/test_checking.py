@@ -123,8 +123,7 @@ def test_a_wrong_start_is_told_with_the_mistake_that_gives_it(mine):
 
 def test_a_wrong_start_that_no_known_mistake_gives_points_to_the_explanation(mine):
     change(mine, SHADOW, with_start("4", "21"))
-    said = wrong(mine)
-    assert about(said, SHADOW)[1:] == [f"see {SHADOW}/README.md"]
+    assert about(wrong(mine), SHADOW)[1:] == [f"see {SHADOW}/README.md"]
 
 
 @pytest.mark.parametrize("mistake", ["strict-shadow", "actual-run-times", "no-extra", "first-fit"])
@@ -133,15 +132,13 @@ def test_one_mistake_throughout_is_named(tmp_path, mistake):
         starts = workload.wrong.get(mistake) or {job: row["start"] for job, row in workload.expected.items()}
         lines = ["domain,job_id,start", *(f"{domain},{job},{start}" for (domain, job), start in starts.items())]
         (tmp_path / f"{workload.name}.csv").write_text("\n".join(lines) + "\n")
-    said = wrong(tmp_path)
-    explained = [line for line in said if line.startswith("all of this is explained if ")]
+    explained = [line for line in wrong(tmp_path) if line.startswith("all of this is explained if ")]
     assert [line.endswith(f"({mistake})") for line in explained] == [True]
 
 
 def test_a_missing_job_is_told(mine):
     change(mine, SHADOW, lambda rows: [row for row in rows if row["job_id"] != "2"])
-    said = wrong(mine)
-    assert about(said, SHADOW)[0] == f"{SHADOW}: A job 2: start: expected 100, found no such job"
+    assert about(wrong(mine), SHADOW)[0] == f"{SHADOW}: A job 2: start: expected 100, found no such job"
 
 
 def test_a_job_that_is_to_be_left_out_must_not_start(mine):
@@ -191,8 +188,7 @@ def test_a_job_that_never_starts_may_have_no_row_or_minus_one(mine):
 
 def test_other_columns_of_the_suite_are_compared_where_they_are_there(mine):
     change(mine, PAIRED, lambda rows: [{**row, "holds": "9"} if row["holds"] == "3" else row for row in rows])
-    said = wrong(mine)
-    assert about(said, PAIRED)[0] == f"{PAIRED}: A job 1: holds: expected 3, found 9"
+    assert about(wrong(mine), PAIRED)[0] == f"{PAIRED}: A job 1: holds: expected 3, found 9"
 
 
 @pytest.mark.parametrize(

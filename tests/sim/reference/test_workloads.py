@@ -45,8 +45,7 @@ def test_the_explanation_has_all_its_parts(workload: Workload):
 @each_workload
 def test_the_explanation_names_every_instant_at_which_a_job_starts(workload: Workload):
     said = set(re.findall(r"\d+", workload.explanation.partition("## By hand")[2].partition("```")[0]))
-    starts = {row["start"] for row in workload.expected.values() if row["start"]}
-    assert starts <= said
+    assert {row["start"] for row in workload.expected.values() if row["start"]} <= said
 
 
 @each_workload
@@ -66,16 +65,14 @@ def is_job(cells: list[str]) -> bool:
 
 @each_workload
 def test_the_traces_are_valid_and_state_what_the_settings_say(workload: Workload):
-    config = replay_settings((), str(workload.folder / "replay.toml"))
-    for domain in config.domains:
+    for domain in replay_settings((), str(workload.folder / "replay.toml")).domains:
         log = traces.read_trace(domain.trace, "swf")
         assert log.header["Version"] == "2.2"
         assert log.header["MaxJobs"] == log.header["MaxRecords"] == str(len(log))
         assert int(log.header["MaxNodes"]) == domain.nodes
         assert int(log.header["MaxProcs"]) == domain.nodes * domain.procs_per_node
         if "cleaning" not in workload.needs:
-            cleaned = traces.clean(log, domain.nodes, domain.procs_per_node)
-            assert cleaned.rejected == {}
+            assert traces.clean(log, domain.nodes, domain.procs_per_node).rejected == {}
 
 
 @each_workload

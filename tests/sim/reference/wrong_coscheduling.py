@@ -116,8 +116,7 @@ def wherever_free(k: state.Entry, _now: int) -> object | None:
 
 
 def first_of_queue(k: state.Entry, now: int) -> object | None:
-    first = coschedule.ordered(k.domain, now)[0]
-    return k.domain.pool().fit(k.nodes) if k is first else None
+    return k.domain.pool().fit(k.nodes) if k is coschedule.ordered(k.domain, now)[0] else None
 
 
 def behind_paired_jobs(k: state.Entry, now: int) -> object | None:

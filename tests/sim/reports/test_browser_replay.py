@@ -68,8 +68,7 @@ def test_a_narrow_or_dark_window_shows_all(reported, tmp_path, width, scheme):
 def test_names_of_jobs_are_text_and_one_machine_is_enough(tmp_path):
     log = work("log", (0, 900, 2), (10, 900, 4), (20, 50, 1), ids=[NAME, "never", "x,y"])
     script = "5 down alone 2\n\n"
-    domains = [Domain(name="alone", trace=log, nodes=4)]
-    write_report(written(tmp_path, domains, script=script))
+    write_report(written(tmp_path, [Domain(name="alone", trace=log, nodes=4)], script=script))
     with opened(tmp_path / "report.html") as page:
         assert drawn_figures(page)[0] == "gantt"
         page.fill("#gantt-search", NAME)

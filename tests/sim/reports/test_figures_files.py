@@ -149,8 +149,7 @@ def test_what_was_not_recorded_is_said_and_not_drawn(written):
 
 
 def test_a_single_job_can_be_shown(tmp_path):
-    run = run_of(tmp_path, [domain("A", 4, (1_300_000_000, 100, 2))])
-    drawings = write_all(run, tmp_path / "figures")
+    drawings = write_all(run_of(tmp_path, [domain("A", 4, (1_300_000_000, 100, 2))]), tmp_path / "figures")
     assert list(drawings) == [*MACHINES, *JOBS]
     assert "seconds since the first submission" in words(drawings["occupancy"])
 
@@ -174,8 +173,7 @@ def test_jobs_that_never_started_wait_to_the_end_and_are_left_out_of_distributio
 
 
 def test_where_nothing_started_there_are_no_figures_of_jobs(tmp_path):
-    run = deadlocked(tmp_path)
-    assert list(write_all(run, tmp_path / "figures")) == [*MACHINES, *ACTIONS, "arrivals"]
+    assert list(write_all(deadlocked(tmp_path), tmp_path / "figures")) == [*MACHINES, *ACTIONS, "arrivals"]
 
 
 def test_three_domains_have_a_panel_each(tmp_path):
@@ -184,8 +182,7 @@ def test_three_domains_have_a_panel_each(tmp_path):
     domains = [sim.Domain(name=name, trace=f"{SMALL}/seed={seed}") for seed, name in enumerate("ABC")]
     run = run_of(tmp_path / "run", domains, pairs=str(pairs))
     assert {"A", "B", "C"} <= set(words(drawn(run, "wait", tmp_path)))
-    firsts = {f"{name}'s job ready first" for name in "ABC"}
-    assert firsts <= set(words(drawn(run, "mates", tmp_path)))
+    assert {f"{name}'s job ready first" for name in "ABC"} <= set(words(drawn(run, "mates", tmp_path)))
 
 
 def lightness(colour: str) -> float:

@@ -98,8 +98,7 @@ def test_a_comparison_has_a_page_with_a_row_and_a_bar_for_each_combination(tmp_p
     args = ("--domain", logs[0], "--domain", logs[1], "--pair-window", "10m", "--compare", "--out", "all")
     done = cosched("replay", *args, "--no-report", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    page = comparison_page(read_comparison(tmp_path / "all/comparison.json"))
-    section, differences = page.sections
+    section, differences = comparison_page(read_comparison(tmp_path / "all/comparison.json")).sections
     assert [row[0] for row in differences.tables[0].rows] == ["HH", "HY", "YH", "YY"]
     for table in section.tables:
         assert [row[0].text for row in table.rows] == ["none", "HH", "HY", "YH", "YY"]

@@ -16,8 +16,7 @@ def flattened(value, path):
 
 
 def test_a_row_is_what_a_replay_with_the_same_flags_says(cosched):
-    case = Case(pair(seed=4, pair_window="20m"), {"schemes": "HH", "replication": 4})
-    row = run_case(case)
+    row = run_case(Case(pair(seed=4, pair_window="20m"), {"schemes": "HH", "replication": 4}))
     machines = [f"--domain={name},trace=generated:{name}/jobs=20" for name in ("intrepid", "eureka")]
     said = json.loads(cosched("replay", *machines, "--pair-window", "20m", "--seed", 4, "--json").stdout)
     expected = {f"pairs.{key}": value for key, value in said["pairs"].items() if key != "gap_s"}
@@ -27,8 +26,7 @@ def test_a_row_is_what_a_replay_with_the_same_flags_says(cosched):
     assert list(row)[:4] == ["case", "schemes", "replication", "error"]
     left_out = [key for key in row if ".rejected." in key]
     assert len(left_out) == 10
-    measures = {key: row[key] for key in list(row)[4:] if key not in left_out}
-    assert measures == expected
+    assert {key: row[key] for key in list(row)[4:] if key not in left_out} == expected
     assert row["pairs.pairs"] > 0
 
 

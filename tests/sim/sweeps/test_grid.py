@@ -61,8 +61,7 @@ def test_a_case_does_not_depend_on_what_else_is_in_the_grid():
 
 
 def test_a_domain_name_may_have_dots():
-    base = {"domains": [{"name": "a.b", "trace": "generated:eureka"}]}
-    (case,) = Sweep(base, {"a.b.load": [0.5]}, 1, 1)
+    (case,) = Sweep({"domains": [{"name": "a.b", "trace": "generated:eureka"}]}, {"a.b.load": [0.5]}, 1, 1)
     assert case.settings["domains"][0]["load"] == 0.5
 
 

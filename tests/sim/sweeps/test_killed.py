@@ -126,10 +126,8 @@ def labels(folder: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.soak
 def test_killed_at_any_moment_and_resumed(tmp_path):
-    text = SWEEP.replace("replications = 3", "replications = 5")
-    (tmp_path / "s.toml").write_text(text)
-    quiet = command("sweep", "s.toml", "--out", "quiet", "--workers", 1, cwd=tmp_path)
-    finish(quiet)
+    (tmp_path / "s.toml").write_text(SWEEP.replace("replications = 3", "replications = 5"))
+    finish(command("sweep", "s.toml", "--out", "quiet", "--workers", 1, cwd=tmp_path))
     kept = random.randint(1, 30)
     code, noted = run_until(kept, 0.4, "sweep", "s.toml", "--out", "noisy", "--workers", 2, cwd=tmp_path)
     assert code == -signal.SIGKILL
@@ -137,8 +135,7 @@ def test_killed_at_any_moment_and_resumed(tmp_path):
     (tmp_path / "noisy/.0123456789abcdef.part").write_bytes(b"what a killed process leaves")
     (tmp_path / "noisy/parts").mkdir(exist_ok=True)
     (tmp_path / "noisy/parts/.fedcba9876543210.part").write_bytes(b"PAR1")
-    last = command("sweep", "s.toml", "--out", "noisy", "--resume", "--workers", 1, cwd=tmp_path)
-    finish(last)
+    finish(command("sweep", "s.toml", "--out", "noisy", "--resume", "--workers", 1, cwd=tmp_path))
     for name in ("results.parquet", "averages.csv"):
         assert (tmp_path / "noisy" / name).read_bytes() == (tmp_path / "quiet" / name).read_bytes()
     assert tree(tmp_path / "noisy") == tree(tmp_path / "quiet")

@@ -69,8 +69,7 @@ def test_what_is_measured():
 
 def test_slowdowns():
     """5.1: "runtime(N_opt) < bound": max(T_response / bound, 1); else T_response / runtime(N_opt), below 1 possible."""
-    found = slowdowns(np.array([20, 90, 20, 80]), np.array([10, 10, 40, 40]))
-    assert found.tolist() == [1, 3, 0.5, 2]
+    assert slowdowns(np.array([20, 90, 20, 80]), np.array([10, 10, 40, 40])).tolist() == [1, 3, 0.5, 2]
 
 
 def test_utilisation_is_that_between_the_first_and_the_last_job_that_counts():

@@ -45,8 +45,7 @@ def test_a_share_of_what_varies_changes_before_the_run():
 def test_two_machines_of_which_one_pages():
     """N = 4800 on mystere alone and on nouba: rows x N x 40 cycles; memory for 5,592 rows of 4800 x 9.6 bytes."""
     problem, testbed = problem_of("jacobi", 4800), GradsTestbed(1)
-    grid = testbed.static()
-    one = Map((grid.machines[1],), (4800,))
+    one = Map((testbed.static().machines[1],), (4800,))
     moment = calm(testbed)
     assert iteration_time(problem, one, testbed, moment) == pytest.approx(4800**2 * 40 / 400e6)
     half = {**moment, ("memory", "mystere.ucsd.edu"): 4800 * 4800 * 9.6 / 2 / 2**20 / 256}
@@ -109,8 +108,7 @@ def test_spreads_have_intervals_and_every_run_counts(text, change, word):
 def test_a_small_study_has_all_claims_and_numbers():
     said = DAIL.said({"quick": True, "command": "", "seed": 1, "replications": 1})
     there = [each for each in experiments(said, None) if each.name == JACOBI_3]
-    work = DAIL.load()
-    cases = [case for case in work.cases(said, None) if case.labels["experiment"] == JACOBI_3]
+    cases = [case for case in DAIL.load().cases(said, None) if case.labels["experiment"] == JACOBI_3]
     assert len(cases) == 3 * len(sizes_of(JACOBI_3))
     found = Found(polars.DataFrame([run_case(case) for case in cases]), said, there, lambda _: ())
     assert found.failed == 0

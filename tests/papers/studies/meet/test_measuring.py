@@ -14,8 +14,7 @@ MINUTE = 60
 def workload(name: str, *jobs: tuple[int, int, int]) -> Workload:
     """Jobs as (submit, run, nodes) in minutes; users know their run times."""
     submit, run, nodes = (np.array(column, np.int64) for column in zip(*jobs, strict=True))
-    ids = np.arange(1, len(jobs) + 1)
-    return Workload(name, ids, submit * MINUTE, run * MINUTE, nodes, run * MINUTE)
+    return Workload(name, np.arange(1, len(jobs) + 1), submit * MINUTE, run * MINUTE, nodes, run * MINUTE)
 
 
 def replay(folder, scheme: str, a: Workload, b: Workload):
@@ -58,7 +57,6 @@ def test_nodes_are_idle_only_while_somebody_waits(tmp_path):
     """b is busy from 0 to 50 and free until 60, when nobody waits."""
     base = replay(tmp_path, "off", A, B)
     assert measures(base, base)[f"b {measuring.IDLE}"] == 0
-    small = workload("b", (0, 50, 6), (0, 10, 6), (0, 100, 1), (100, 10, 1))
-    waiting = replay(tmp_path, "off", A, small)
+    waiting = replay(tmp_path, "off", A, workload("b", (0, 50, 6), (0, 10, 6), (0, 100, 1), (100, 10, 1)))
     # The second job waits from 0 to 50; 3 nodes are idle meanwhile.
     assert measures(waiting, waiting)[f"b {measuring.IDLE}"] == pytest.approx(100 * 3 * 50 / (10 * 100))

@@ -14,8 +14,7 @@ from tests.papers.studies.meet.by_hand import Row, results
 
 
 def test_intervals_are_corrected_for_the_number_of_comparisons():
-    found = results()
-    compared = found.compared
+    compared = results().compared
     number = len(compared)
     one = next(each for each in compared if (each.place[1], each.measure, each.other[2]) == (0.5, PAIR_WAIT, "YY"))
     assert (one.mean.mean, one.rival.mean) == (pytest.approx(23.3), pytest.approx(63))

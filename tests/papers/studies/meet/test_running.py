@@ -31,8 +31,7 @@ def study(cosched, here, tmp_path, tmp_path_factory) -> Path:  # noqa: ARG001
     def make(folder: Path) -> None:
         write_logs(tmp_path)
         logs = ("--logs", "intrepid.swf", "eureka.swf")
-        result = cosched("study", "meet", *TINY, *logs, "--out", str(folder))
-        (folder / "printed").write_text(result.stdout)
+        (folder / "printed").write_text(cosched("study", "meet", *TINY, *logs, "--out", str(folder)).stdout)
 
     return made_once(tmp_path_factory, "meet", make)
 

@@ -8,24 +8,13 @@ import numpy as np
 import polars
 import pytest
 
-from cosched_papers.studies.weissman2004 import WEISSMAN, design, measuring, readings
+from cosched_papers.studies.weissman2004 import WEISSMAN, design, measuring, readings, setup
 from cosched_papers.studies.weissman2004.cases import cases
 from cosched_papers.studies.weissman2004.comparisons import statements
 from cosched_papers.studies.weissman2004.goodness import goodness
 from cosched_papers.studies.weissman2004.measuring import TOTAL, WAIT
 from cosched_papers.studies.weissman2004.results import Results, at_load
-from cosched_papers.studies.weissman2004.setup import (
-    BACKFILL,
-    BEST,
-    IDEAL_ONLY,
-    LOAD,
-    MOLDABLE,
-    SDSC,
-    SHARES,
-    Plan,
-    fluid,
-    percent,
-)
+from cosched_papers.studies.weissman2004.setup import BEST, IDEAL_ONLY, LOAD, SDSC, SHARES, Plan, fluid, percent
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.cases import labels
 from cosched_sim.studies.paper import INPUT, compare
@@ -82,8 +71,8 @@ def test_jobs_that_may_not_choose_run_as_in_the_batch_scheduler():
     trace = PLAN.sp2(SDSC, 1.2, 1)
     jobs, nodes = measuring.jobs_of(fluid(trace, 1))
     found, ideal = measuring.final(jobs, nodes), measuring.on_ideal(trace)
-    assert found[f"{MOLDABLE} {WAIT}"] == found[f"{BEST} {WAIT}"] == ideal[f"{IDEAL_ONLY} {WAIT}"]
-    assert ideal[f"{BACKFILL} {WAIT}"] <= ideal[f"{IDEAL_ONLY} {WAIT}"]
+    assert found[f"{setup.MOLDABLE} {WAIT}"] == found[f"{BEST} {WAIT}"] == ideal[f"{IDEAL_ONLY} {WAIT}"]
+    assert ideal[f"{setup.BACKFILL} {WAIT}"] <= ideal[f"{IDEAL_ONLY} {WAIT}"]
 
 
 def test_all_policies_of_a_trace_are_on_the_same_jobs():
