@@ -9,30 +9,13 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 
-from cosched.core import protocol
+from cosched.core import events, protocol
 from cosched.core.batch_reports import BatchReports, SlotReports
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Book, Call, CancelJob, Claim, Quote, Start, Try, TryReady
-from cosched.core.events import (
-    Answered,
-    Asked,
-    CallFailed,
-    Drained,
-    Event,
-    Finished,
-    GraceOver,
-    Linked,
-    PeerAway,
-    PeerDrains,
-    PeerLeaves,
-    PeerThere,
-    Requeued,
-    Resumed,
-    Submitted,
-    Unlinked,
-)
+from cosched.core.events import Asked, Drained, Event, Linked, PeerThere, Requeued, Resumed, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, GetMateStatus, Request, StartJob, Status, Vote, Window, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
@@ -113,7 +96,7 @@ class Besieged:
         if not self.core.jobs[id].state.final:
             self.cluster.enter(self.now)
             self.cluster.leave(id, self.now, how)
-            self.tell(Finished(id, how))
+            self.tell(events.Finished(id, how))
             self.submit_again(id)
 
     # What happens
@@ -154,8 +137,8 @@ class Besieged:
     def peer_comes_or_goes(self) -> None:
         """Or this domain drains, or is resumed."""
         at, peer, then = self.random.choice, self.random.choice(PEERS), self.random.choice([0, self.now + 10])
-        events = [PeerThere(peer), PeerAway(peer), PeerLeaves(peer, then), PeerDrains(peer, then), GraceOver(peer)]
-        self.tell(at([*events, PeerThere(peer), Drained(self.now + 10), Resumed(), Resumed()]))
+        peers = [PeerThere(peer), events.PeerAway(peer), events.PeerLeaves(peer, then), events.PeerDrains(peer, then)]
+        self.tell(at([*peers, events.GraceOver(peer), PeerThere(peer), Drained(self.now + 10), Resumed(), Resumed()]))
 
     def owner_acts(self) -> None:
         id = self.random.choice(list(NAMES))
@@ -256,8 +239,8 @@ class Besieged:
     def outcome(self, call: Call) -> Event:
         draw, request = self.random, call.request
         if draw.random() < 0.15:
-            return CallFailed(call.job, request, draw.choice(list(protocol.Failure)), call.peer)
-        return Answered(call.job, request, self.reply(call, request), call.peer)
+            return events.CallFailed(call.job, request, draw.choice(list(protocol.Failure)), call.peer)
+        return events.Answered(call.job, request, self.reply(call, request), call.peer)
 
     def reply(self, call: Call, request: Request) -> protocol.Reply:
         draw, at = self.random, self.random.choice

@@ -2,23 +2,11 @@
 
 import pytest
 
-from cosched.core import events, protocol
+from cosched.core import effects, events, protocol
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.names import UNSUBMITTED, no_pair
-from cosched.core.effects import (
-    Answer,
-    Call,
-    ClearTimer,
-    Effect,
-    HasMate,
-    Record,
-    Reschedule,
-    SetTimer,
-    Start,
-    Timer,
-    Want,
-)
+from cosched.core.effects import Answer, Call, Effect, HasMate, Record, Reschedule, SetTimer, Start, Timer, Want
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Found, MateJobId, MateProblem, MateStatus, Status, TellMember, named_mate
@@ -48,8 +36,8 @@ def submit(a: Coscheduler, job: str = "j", adoptable: bool = False, **names: str
 
 
 def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
-    effects = a.handle(Asked(peer, protocol.GetMateJobId(caller, pair, mate, owner)), 5)
-    return next(effect.answer for effect in effects if type(effect) is Answer)
+    happens = a.handle(Asked(peer, protocol.GetMateJobId(caller, pair, mate, owner)), 5)
+    return next(effect.answer for effect in happens if type(effect) is Answer)
 
 
 def done(a: Coscheduler, event: Event) -> list[Effect]:
@@ -162,7 +150,7 @@ def test_a_link_to_what_another_job_has_is_refused(a):
 def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
     submit(a, pair="p")
     assert answer(a, pair="p") == MATE
-    alone = [Want("j", False), HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
+    alone = [Want("j", False), HasMate("j"), effects.ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
     assert done(a, Unlinked("j")) == [*alone, Call("B", "j", TellMember("k", "j", 1))]
     assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
     assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)

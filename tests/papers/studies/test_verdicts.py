@@ -9,26 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from cosched_sim.results.estimate import Estimate, Exact, estimate, jackknifed
+from cosched_sim.studies import verdicts
 from cosched_sim.studies.measured import could_be_most
-from cosched_sim.studies.verdicts import (
-    FAILS,
-    HOLDS,
-    NOT_NEGATIVE,
-    OPEN,
-    POSITIVE,
-    Range,
-    Verdict,
-    above,
-    all_hold,
-    all_of,
-    because,
-    below,
-    one_holds,
-    opposite,
-    parts,
-    positive,
-    tally,
-)
+from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN, POSITIVE, Range, all_hold, all_of, below, parts, positive
 
 ENDS = some.integers(-4, 4)
 WORDS = [HOLDS, OPEN, FAILS]
@@ -78,14 +61,15 @@ def test_several_numbers_are_decided_by_all_points_of_all_intervals(values, of):
 def test_all_and_one_of_several_are_what_they_are_in_every_possible_world(words):
     worlds = list(product(*([word == HOLDS, word != FAILS] for word in words)))
     assert all_hold(words) == by_points([all(world) for world in worlds])
-    assert one_holds(words) == by_points([any(world) for world in worlds])
-    assert opposite(all_hold(words)) == by_points([not all(world) for world in worlds])
-    verdicts = [
-        (f"part {number}", Verdict(word, "ours", "reason" * (word != HOLDS))) for number, word in enumerate(words)
+    assert verdicts.one_holds(words) == by_points([any(world) for world in worlds])
+    assert verdicts.opposite(all_hold(words)) == by_points([not all(world) for world in worlds])
+    each_part = [
+        (f"part {number}", verdicts.Verdict(word, "ours", "reason" * (word != HOLDS)))
+        for number, word in enumerate(words)
     ]
-    assert parts(*verdicts).word == all_hold(words)
-    assert parts(*verdicts, one=True).word == one_holds(words)
-    assert tally({name: verdict.word for name, verdict in verdicts}, "places").word == all_hold(words)
+    assert parts(*each_part).word == all_hold(words)
+    assert parts(*each_part, one=True).word == verdicts.one_holds(words)
+    assert verdicts.tally({name: verdict.word for name, verdict in each_part}, "places").word == all_hold(words)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +84,9 @@ def test_all_and_one_of_several_are_what_they_are_in_every_possible_world(words)
         (Estimate(9, 0.5), below(10), HOLDS),
         (Estimate(10.5, 0.5), below(10), FAILS),
         (Estimate(10.5, 0.5), Range(high=10), OPEN),
-        (Estimate(0.0, 0.0), NOT_NEGATIVE, HOLDS),
-        (Estimate(3.0), above(2), OPEN),  # without an interval nothing is known
-        (Exact(3.0), above(2), HOLDS),
+        (Estimate(0.0, 0.0), verdicts.NOT_NEGATIVE, HOLDS),
+        (Estimate(3.0), verdicts.above(2), OPEN),  # without an interval nothing is known
+        (Exact(3.0), verdicts.above(2), HOLDS),
     ],
 )
 def test_shapes(value, of, word):
@@ -122,7 +106,8 @@ def test_what_has_no_results_leaves_a_claim_open():
 
 
 def test_only_a_miss_has_a_cause():
-    assert [because(Verdict(word, ""), lambda: "as it rains").why for word in WORDS] == ["", "", "as it rains"]
+    given = [verdicts.because(verdicts.Verdict(word, ""), lambda: "as it rains") for word in WORDS]
+    assert [verdict.why for verdict in given] == ["", "", "as it rains"]
 
 
 @given(some.lists(some.lists(ENDS, min_size=3, max_size=3), min_size=2, max_size=4))

@@ -9,17 +9,7 @@ from cosched_papers.studies.barsanti2006 import setup
 from cosched_papers.studies.barsanti2006.claims import beside_traditional, claims
 from cosched_papers.studies.barsanti2006.comparisons import of, of_first, statements
 from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
-from cosched_papers.studies.barsanti2006.setup import (
-    CIRNE_BERMAN,
-    DOWNEY,
-    IDEAL,
-    NO_PREDICTION,
-    SCOJO_P,
-    SHARE,
-    TRADITIONAL,
-    W1,
-    W2,
-)
+from cosched_papers.studies.barsanti2006.setup import CIRNE_BERMAN, NO_PREDICTION, SCOJO_P, SHARE, TRADITIONAL, W1, W2
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.measured import less
 from cosched_sim.studies.paper import INPUT, compare
@@ -37,9 +27,9 @@ def as_in_the_paper(row: Row) -> None:
     response = OF_SCHEDULERS.get(scheduler, 9.0)
     if where == SHARE and row["point"] == 0.8:
         response *= 0.96 if ours else 1.05
-    if where == DOWNEY:
+    if where == setup.DOWNEY:
         response = {TRADITIONAL: 10.0, CIRNE_BERMAN: 9.5, SCOJO_P: 9.2}.get(scheduler, 9.0)
-    if where == IDEAL:
+    if where == setup.IDEAL:
         response += abs(row["point"] - 0.9)
     for name in ("", *CLASSES):
         marginal = ours and where in (W1, W2) and name in CLASSES[:2] and row["marginal"]

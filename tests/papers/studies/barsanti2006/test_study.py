@@ -8,17 +8,7 @@ import pytest
 
 from cosched_papers.studies.barsanti2006 import BARSANTI, design, measuring, setup
 from cosched_papers.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
-from cosched_papers.studies.barsanti2006.setup import (
-    ALPHA_1,
-    AT_LEAST,
-    AT_MOST,
-    CIRNE_BERMAN,
-    NO_BACKFILLING,
-    RULES,
-    SMALLEST,
-    TRADITIONAL,
-    trace_of,
-)
+from cosched_papers.studies.barsanti2006.setup import ALPHA_1, NO_BACKFILLING, RULES, SMALLEST, TRADITIONAL, trace_of
 from cosched_sim.studies.cases import replayed
 from cosched_sim.studies.running import carry_out, rebuild
 from cosched_sim.studies.study import Told
@@ -43,7 +33,8 @@ def test_the_batch_scheduler_has_the_order_of_molding(backfill):
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "low", "high"), [(AT_MOST, 0.5, 1), (AT_LEAST, 1, 2), (SMALLEST, 0.5, 0.5), (CIRNE_BERMAN, 0.5, 2)]
+    ("scheduler", "low", "high"),
+    [(setup.AT_MOST, 0.5, 1), (setup.AT_LEAST, 1, 2), (SMALLEST, 0.5, 0.5), (setup.CIRNE_BERMAN, 0.5, 2)],
 )
 def test_sizes_stay_within_their_bounds(scheduler, low, high):
     domain = run(scheduler)

@@ -9,15 +9,7 @@ from cosched_papers.heterogeneous.calls import total
 from cosched_papers.heterogeneous.greedy import sjs
 from cosched_papers.heterogeneous.resources import Resources
 from cosched_papers.studies.collins2001 import COLLINS, measuring
-from cosched_papers.studies.collins2001.measuring import (
-    HIGH,
-    MEASURES,
-    PER_CENT,
-    all_at_once,
-    arriving,
-    measures,
-    of_priority,
-)
+from cosched_papers.studies.collins2001.measuring import HIGH, MEASURES, PER_CENT, arriving, measures, of_priority
 from cosched_papers.studies.collins2001.setup import FEW, MANY, NONE, PJS, SJS, at, experiments
 from cosched_papers.studies.collins2001.site import CLASSES, HOUSE, KINDS, SPEED_UPS, THIRD, site_of, speed_up, times_of
 
@@ -65,7 +57,7 @@ def test_speed_ups_follow_amdahl():
 
 
 def test_jobs_at_once_have_their_shares_and_classes_in_turn():
-    says, submit = all_at_once(100, PER_CENT[FEW], 0, np.random.default_rng(1))
+    says, submit = measuring.all_at_once(100, PER_CENT[FEW], 0, np.random.default_rng(1))
     assert Counter(job.priority.name for job in says) == {"HIGH": 10, "MEDIUM": 10, "LOW": 80}
     assert [job.job_class for job in says[:10]] == [*CLASSES, *CLASSES]
     assert not submit.any()
