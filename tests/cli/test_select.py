@@ -91,8 +91,7 @@ def test_metrics_sites_and_limits_can_be_chosen():
     assert told(EXAMPLE, "--sites", "delay")["candidates"] == 60
     limited = told(EXAMPLE, "--most", "30")
     assert (limited["candidates"], limited["left_out"]) == (27, 33)
-    said = select(EXAMPLE, "--most", "30").stdout
-    assert "left out: 33 candidates, of 3 sets of 2 or more sites\n" in said
+    assert "left out: 33 candidates, of 3 sets of 2 or more sites\n" in select(EXAMPLE, "--most", "30").stdout
 
 
 def test_the_picture_has_a_box_and_a_bar_for_each_machine(tmp_path):

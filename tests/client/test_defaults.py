@@ -14,8 +14,6 @@ from cosched.sockets.domain_sockets import private_folder
 from cosched_adapters.hook_socket import HookSocket
 from tests.service.test_local_socket import listening
 
-DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
@@ -51,7 +49,7 @@ def test_the_only_domain_of_the_host(home):
 @pytest.mark.parametrize("shipped", ["slurm/intrepid.toml", "pbs/mira.toml"])
 def test_sockets_of_hooks_and_of_the_page_are_no_domains(home, shipped):
     async def look():
-        given = tomllib.loads((DEPLOY / shipped).read_text())
+        given = tomllib.loads((Path(__file__).resolve().parents[2] / "deploy" / shipped).read_text())
         domain, hooks = (Path(given[table][key]) for table, key in (("domain", "socket"), ("manager", "hook_socket")))
         assert domain.parent == hooks.parent == Path("/run/cosched"), "users look there"
         answering = HookSocket(defaults.SOCKETS / hooks.name, (), 0o666, lambda _: asyncio.Protocol())

@@ -6,12 +6,10 @@ To write them again: COSCHED_WRITE_GOLDEN=1 pytest tests/core, and read the diff
 import os
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
-
 
 def check(name: str, text: str) -> None:
     """The text equals the stored file (or becomes it)."""
-    path = FOLDER / name
+    path = Path(__file__).parent / name
     if os.environ.get("COSCHED_WRITE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), f"{path.name}: see {__name__}.py on how to write it again"

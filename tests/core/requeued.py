@@ -17,8 +17,6 @@ from tests.core.had import had
 
 from .messages import Messages
 
-DUE = (Timer.RELEASE, Timer.LEASE, Timer.RETRY)
-
 
 class Pair(Messages):
     """Jobs that run together on a and b; messages come in any order. Each follows the other."""
@@ -105,7 +103,7 @@ class Copies(Pair):
         super()._carry_out(name, effect)
         if type(effect) is TryReady:
             self.pending.append((name, TriedReady("j", None)))
-        elif type(effect) is SetTimer and effect.timer in DUE:
+        elif type(effect) is SetTimer and effect.timer in (Timer.RELEASE, Timer.LEASE, Timer.RETRY):
             self.timers.add((name, effect.timer))
         elif type(effect) is ClearTimer:
             self.timers.discard((name, effect.timer))

@@ -198,11 +198,8 @@ def case_6(how: JobState, *, vis_first: bool = False, vis_runs: int = LONG, **te
     return lives
 
 
-ENDS = [JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED]
-
-
 @pytest.mark.parametrize("vis_first", [True, False])
-@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("how", [JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED])
 def test_case_6_it_ends_with_the_other_whoever_of_them_was_ready_first(how, vis_first):
     """ "vis:1 ends at 900": "its state is completed, its reason 'ended with its mate'" """
     lives = case_6(how, vis_first=vis_first).run(2000)

@@ -183,13 +183,12 @@ def test_a_mapped_owner_is_not_the_one_of_the_same_name():
     assert a.asked_id("k", pair="p", owner="alice") == UNSUBMITTED
 
 
-CLOSED = Owners({("B", "ann.there"): "ann"}, closed=frozenset("B"))
 RESERVED = Owners(reserved=frozenset({"root"}))
 
 
 def test_a_closed_table_leaves_all_other_users_of_the_peer_without_jobs():
     """ "With `other_owners = "nobody"` all other users of that peer are nobody here." """
-    a = DomainA(owners=CLOSED)
+    a = DomainA(owners=Owners({("B", "ann.there"): "ann"}, closed=frozenset("B")))
     a.submit("j", pair="p", owner="ann")
     assert a.asked_id("k", pair="p", owner="ann") == NOBODYS
     assert a.asked_id("k", pair="q", owner="ann") == NOBODYS, "whatever the name is"

@@ -49,9 +49,8 @@ def test_what_has_no_value_is_not_a_number(text):
     assert math.isnan(value(text))
 
 
-numbers = st.sampled_from(["wait", "requested", "nodes", "2", "0.5"])
 expressions = st.recursive(
-    numbers,
+    st.sampled_from(["wait", "requested", "nodes", "2", "0.5"]),
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),

@@ -23,7 +23,6 @@ from .driver import DomainA, parts
 
 CORE = DomainA().core
 TABLE = CORE.table
-QUESTION = GetMateStatus("k", "j")
 KINDS = (
     Ready, Answered, CallFailed, events.RetryDue, events.TellDue, Tried, events.TriedReady, events.LeaseOver,
     events.CheckDue, events.SuccessorDue, events.ReleaseDue, events.NodesLost, events.PatienceOver, events.MateHeardOf,
@@ -54,7 +53,7 @@ def event_of(kind: type, a: DomainA) -> Event:
         GetMateStatus: protocol.MateStatus(Status.QUEUING, 0, None),
         protocol.TryStartMate: MateTried(True),
     }
-    asked = a.awaited() or QUESTION
+    asked = a.awaited() or GetMateStatus("k", "j")
     plain = {
         Answered: Answered("j", asked, answers[type(asked)]),
         events.TriedReady: events.TriedReady("j", None),

@@ -93,8 +93,7 @@ def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5, not_before=9, book=True)
     core, _ = asked_for(protocol.GetMateJobId("k", "p", None, ""), proposal, named=named_mate("B", "p"))
     core.handle(Quoted("j", 9, True), 0)
-    refused = core.handle(Linked("j", named_group("h", PEERS)), 0)
-    assert Answer("B", proposal, GroupProposed(Vote.NO)) in refused
+    assert Answer("B", proposal, GroupProposed(Vote.NO)) in core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert core.handle(Booked("j", 9, 1, Allocation(4), True), 0) == [Unbook("j")]
 
 

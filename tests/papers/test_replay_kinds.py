@@ -18,8 +18,6 @@ from tests.tiers import soaked
 __all__ = ["threaded"]  # a fixture
 
 SCHEMES = ("hold", "yield", "off")
-HARVESTS = ("never", "even", "fair", "long", "short", "low_impact")
-SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
 OF_BOTH = {
     "release_interval": st.sampled_from([0, 7, 20]),
     "release_jitter": st.sampled_from(["0", "0.25"]),
@@ -32,7 +30,7 @@ OF_BOTH = {
 def fluid_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     """A fluid domain with settings of all kinds but those `fixed`."""
     choices = {
-        "harvesting": st.sampled_from(HARVESTS),
+        "harvesting": st.sampled_from(("never", "even", "fair", "long", "short", "low_impact")),
         "distribution": st.sampled_from(["favor_running", "favor_queued"]),
         "level": st.sampled_from([None, None, 2]),
         "resizes": st.sampled_from([True, True, True, False]),
@@ -52,7 +50,7 @@ def fluid_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
 @st.composite
 def molding_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     """A domain whose jobs are molded, with settings of all kinds but those `fixed`."""
-    sizing = draw(st.sampled_from(SIZINGS))
+    sizing = draw(st.sampled_from(("scojo_p", "scojo", "cirne_berman", "none")))
     choices = {
         "moldable_share": st.sampled_from(["0.5", "1"]),
         **({"ideal_load": st.sampled_from(["0.9", "0.7"])} if sizing == "scojo_p" else {}),

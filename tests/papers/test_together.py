@@ -22,7 +22,6 @@ from tests.tiers import seeds
 
 KINDS = ("batch", "fluid", "express", "molding", "heterogeneous")
 WITHOUT_SLOTS = ("express", "molding")
-PAIRS = list(combinations_with_replacement(KINDS, 2))
 
 
 def coupled(random: Random, kinds: tuple[str, str], *meet: str):
@@ -37,7 +36,7 @@ def coupled(random: Random, kinds: tuple[str, str], *meet: str):
 
 
 @pytest.mark.parametrize("seed", seeds(1, 200))
-@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids="-".join)
 def test_pairs_start_together(kinds, seed):
     """And what must always hold does after every event."""
     for number in range(8):

@@ -11,7 +11,6 @@ from tests.sim.exact import POLICIES, UNITS, ref_domain, ref_jobs, run_productio
 from tests.tiers import SEED, soaked
 
 CASES = 60, 25_000  # of each test: in the short tier, and in soak
-SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
 
 seeds = st.integers(0, 2**32 - 1)  # of all settings and pairs; the jobs are hypothesis's own, and shrink
 
@@ -51,7 +50,7 @@ def test_one_domain_is_scheduled_like_the_reference(policy, backfill, layout, ca
 
 
 @pytest.mark.parametrize("backfill", ["easy", "conservative", "none"])
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")], ids="-".join)
 @tiers
 def test_pairs_are_coscheduled_like_the_reference(schemes, backfill, cases):
     def check(drawn, *jobs):

@@ -105,8 +105,7 @@ def test_a_replay_draws_jobs_like_those_of_a_file(log):
 
 def test_a_configuration_file_names_the_log_relative_to_its_folder(log):
     (log.parent / "one.toml").write_text('[[domain]]\nname = "a"\ntrace = "fitted:sp2.swf.gz/jobs=20"\n')
-    result = sim.run(replay_settings((), str(log.parent / "one.toml"), seed=1))
-    assert len(result.domains["a"].workload) == 20
+    assert len(sim.run(replay_settings((), str(log.parent / "one.toml"), seed=1)).domains["a"].workload) == 20
 
 
 def test_a_case_of_a_sweep_is_another_one_if_the_log_changes(log):

@@ -91,8 +91,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(trace, reason):
 
 
 def test_a_script_may_be_given_as_its_lines():
-    late = replayed("generated:eureka/jobs=20", script="0 down a 100\n1d up a 100\n")
-    assert late.jobs.start.min() >= 86_400
+    assert replayed("generated:eureka/jobs=20", script="0 down a 100\n1d up a 100\n").jobs.start.min() >= 86_400
     with pytest.raises(InputError, match=r"^script:2: no domain 'b'"):
         replayed("generated:eureka/jobs=20", script="0 down a 1\n0 down b 1\n")
 

@@ -10,8 +10,6 @@ from tests.sim.exact import engine_for, outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine
 from tests.tiers import seeds
 
-SHARES = (0.025, 0.05, 0.10, 0.20, 0.33)
-LOADS = (0.3, 0.5, 0.75, 0.95)
 NODES = 32
 CASES = 50  # a batch
 
@@ -31,7 +29,7 @@ def random_domain(rng: random.Random, name: str, scheme: str) -> RefDomain:
     return RefDomain(
         name,
         NODES,
-        random_jobs(rng, 40, rng.choice(LOADS)),
+        random_jobs(rng, 40, rng.choice((0.3, 0.5, 0.75, 0.95))),
         policy=rng.choice(("fcfs", "wfp", "sjf", "largest")),
         backfill=rng.choice(("easy", "easy", "easy", "conservative", "none")),
         layout=rng.choice((None, None, (NODES, 1), (8, 4))),
@@ -59,7 +57,7 @@ def random_case(seed: int):
     rng = random.Random(seed)
     names = "ABC"[: rng.choice((2, 2, 3))]
     domains = [random_domain(rng, name, rng.choice(("hold", "yield"))) for name in names]
-    return domains, random_pairs(rng, domains, rng.choice(SHARES))
+    return domains, random_pairs(rng, domains, rng.choice((0.025, 0.05, 0.10, 0.20, 0.33)))
 
 
 @pytest.mark.parametrize("batch", seeds(1, 40))

@@ -14,13 +14,11 @@ from cosched_adapters.replay_time import ScaledTime, SharedTime
 from cosched_sim.replay_manager.manager import ReplayManager
 from tests.waiting import PATIENCE
 
-TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n"
-
 
 @pytest.fixture
 def make(tmp_path):
     """Makes managers of domain a, in lock-step if nothing else is said."""
-    (tmp_path / "t.csv").write_text(TRACE)
+    (tmp_path / "t.csv").write_text("job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n")
     SharedTime.make(tmp_path / "time").close()
 
     def make(**settings) -> ReplayManager:

@@ -20,8 +20,7 @@ def _impatient(monkeypatch):
 @pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nobody_there(refused, command):
-    said = refused(*command, "--server", "unix:none", exit_code=3)
-    assert said.startswith("unix:none cannot be reached: ")
+    assert refused(*command, "--server", "unix:none", exit_code=3).startswith("unix:none cannot be reached: ")
 
 
 def test_nobody_there_for_the_installed_command(console, tmp_path):

@@ -59,10 +59,7 @@ def test_any_text_is_a_time_or_refused(text):
         assert 1 <= parse_time_limit(text) <= LONGEST
 
 
-names = st.from_regex(r"[a-z]{1,2}(-?[0-9]{1,3})?", fullmatch=True)
-
-
-@given(st.lists(names, unique=True))
+@given(st.lists(st.from_regex(r"[a-z]{1,2}(-?[0-9]{1,3})?", fullmatch=True), unique=True))
 def test_folded_names_are_all_there(given_names):
     assert sorted(expand(fold(given_names))) == sorted(given_names)
 

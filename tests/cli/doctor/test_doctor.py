@@ -60,11 +60,8 @@ def _reaches_its_peer(service: Service) -> bool:
         return client.domain().peers[0].state == "reachable"
 
 
-Doctor = Callable[..., dict[str, Any]]
-
-
 @pytest.fixture
-def doctor(services: tuple[Service, Service], cosched, tmp_path: Path) -> Doctor:
+def doctor(services: tuple[Service, Service], cosched, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """What the command says of the domain a with a changed configuration, by subject, `change` being done to it."""
 
     def doctor(change: Callable[[Config], object], problems: int = 0, warnings: int = 0) -> dict[str, Any]:

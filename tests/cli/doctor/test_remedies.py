@@ -7,7 +7,6 @@ import pytest
 from cosched.doctor.remedies import Ends, remedy
 
 NAMED = ("[[peer]]", 'name = "intrepid"', 'identity = "spiffe://site/cosched/intrepid"')
-ENDS = Ends("intrepid", "eureka", Path("/etc/cosched/ca.pem"), NAMED)
 OWN = "the peer refuses this domain's certificate (spiffe://site/cosched/intrepid): "
 
 
@@ -42,7 +41,7 @@ OWN = "the peer refuses this domain's certificate (spiffe://site/cosched/intrepi
     ],
 )
 def test_each_cause_has_its_own_remedy(problem, change, lines):
-    said, where, found = remedy(problem, ENDS)
+    said, where, found = remedy(problem, Ends("intrepid", "eureka", Path("/etc/cosched/ca.pem"), NAMED))
     assert said.startswith(change)
     assert where
     assert lines in (None, found)

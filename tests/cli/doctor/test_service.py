@@ -23,7 +23,6 @@ User={user}
 ExecMainStatus=2
 ExecStart={{ path=/opt/cosched/bin/cosched ; argv[]=/opt/cosched/bin/cosched serve --config {config} ; pid=0 }}"
 """
-Found = dict[str, Finding]
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def told(folder: Path, state: str = "inactive", enabled: str = "disabled", user:
     program.chmod(0o755)
 
 
-def findings(folder: Path) -> Found:
+def findings(folder: Path) -> dict[str, Finding]:
     """By subject."""
     configuration = read_configuration(folder / "a.toml")
     service = running_service(configuration.domain, str(folder / "a.toml"))

@@ -26,7 +26,6 @@ from .world import settle
 STEPS = 80
 CALM = 3000
 LONG = 10**6  # nobody is given up, however late an answer is
-FATES = (*[Planned.deliver] * 5, Planned.lose, Planned.double)
 PAUSE = 0.05  # how often a second goes by between two messages
 
 
@@ -284,7 +283,7 @@ def _step(world: Planned, draw: random.Random, deaths: float) -> None:
     elif what < 0.3 + PAUSE:
         world.wait()
     elif world.pending:
-        draw.choice(FATES)(world, draw.randrange(len(world.pending)))
+        draw.choice((*[Planned.deliver] * 5, Planned.lose, Planned.double))(world, draw.randrange(len(world.pending)))
 
 
 def _go_on(world: Planned, draw: random.Random) -> None:

@@ -79,8 +79,7 @@ def test_nothing_starts_that_would_leave_a_booked_job_without_its_least(cluster,
 
 def test_a_booked_job_is_had_at_its_slot_whatever_the_policy_says():
     """ "At `at`, before the iteration, j starts, by harvest if need be, M or not." """
-    rules = FluidSettings(8, harvesting=Harvesting.EVEN, level=0, max_harvests=0, slots=True)
-    cluster = FluidCluster(rules)
+    cluster = FluidCluster(FluidSettings(8, harvesting=Harvesting.EVEN, level=0, max_harvests=0, slots=True))
     submit(cluster, "x", 0, 2, 8, 100, paired=False)
     assert started(cluster, 0) == {"x"}
     submit(cluster, "k", 10, 4, 4, 50, paired=True)

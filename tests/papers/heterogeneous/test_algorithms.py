@@ -16,10 +16,8 @@ from tests.papers.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference
 from tests.tiers import seeds
 
-Algorithms = Callable[[Call], list[Placement]]
 
-
-def ends(algorithm: Algorithms, *rows, clusters=((0, 1),), avail=None) -> list[int]:
+def ends(algorithm: Callable[[Call], list[Placement]], *rows, clusters=((0, 1),), avail=None) -> list[int]:
     """When each job ends."""
     site, jobs = table(*rows, clusters=[list(cluster) for cluster in clusters])
     return [end for *_, end in sorted(algorithm(call_of(site, jobs, avail or [0] * site.machines)))]

@@ -11,10 +11,8 @@ from cosched_papers.heterogeneous.jobs import Classed, Priority
 from tests.conformance.schedulers.kinds import SUBJECTS
 from tests.papers.kinds import HETEROGENEOUS_SETTINGS
 
-URGENT = [f"heterogeneous-{name}" for name in HETEROGENEOUS_SETTINGS]
 
-
-@pytest.mark.parametrize("name", URGENT)
+@pytest.mark.parametrize("name", [f"heterogeneous-{name}" for name in HETEROGENEOUS_SETTINGS])
 def test_a_job_of_high_priority_costs_in_proportion_to_those_of_low_priority(name):
     of_size = SUBJECTS[name].of_size
     subject = replace(SUBJECTS[name], of_size=lambda nodes: replace(of_size(nodes), priority=Priority.LOW))

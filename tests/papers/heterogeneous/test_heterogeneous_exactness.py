@@ -10,8 +10,6 @@ from tests.reference import heterogeneous as reference
 from tests.reference.heterogeneous import HIGH, LOW, MEDIUM, C, M, RefDomain, RefJob, RefSite
 from tests.tiers import seeds
 
-CASES = 4
-
 
 def fresh(jobs: list[RefJob]) -> list[RefJob]:
     return [replace(job, runs=[]) for job in jobs]
@@ -20,7 +18,7 @@ def fresh(jobs: list[RefJob]) -> list[RefJob]:
 @pytest.mark.parametrize("seed", seeds(4, 500))
 @pytest.mark.parametrize("algorithm", reference.ALGORITHMS)
 def test_jobs_run_when_and_where_the_reference_has_them_run(algorithm, seed):
-    for case in range(CASES):
+    for case in range(4):
         draw = Random(f"{algorithm} {seed} {case}")
         site, jobs = random_domain(draw)
         goes_on = algorithm == "pjs" and draw.random() < 0.3

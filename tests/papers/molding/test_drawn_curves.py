@@ -13,7 +13,6 @@ from cosched_sim.flags import replay_settings
 from cosched_sim.replaying import Replay
 
 TRACE = "generated:lublin/jobs=4000/alpha=10.23"
-CURVE = ("downey_a", "downey_sigma")
 
 
 def jobs_of(trace: str, *keys: str, seed: int = 3):
@@ -41,7 +40,7 @@ def test_a_job_without_a_curve_has_one_drawn_and_runs_on_its_working_set():
     before, _ = jobs_of(TRACE)
     assert said == ["generated:lublin: moldable jobs without a curve: 4,000; each has one drawn"]
     assert jobs.nodes.mean() == pytest.approx(69, rel=0.05)
-    a, sigma = (jobs.columns[name] for name in CURVE)
+    a, sigma = (jobs.columns[name] for name in ("downey_a", "downey_sigma"))
     assert (sigma == 0).mean() == pytest.approx(0.143, abs=0.02)  # P(normal < 0)
     assert np.median(sigma) / 1e6 == pytest.approx(SIGMA[0], rel=0.05)
     for row in range(50):

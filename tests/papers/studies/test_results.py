@@ -68,8 +68,7 @@ def test_the_release_order_is_compared_where_runs_end():
     extra = [row(LAST, 0.2, "HH", replication) for replication in (1, 2)]
     extra[0]["eureka.all.wait_s.mean"] = 64 * MINUTE
     extra[1] |= {"stalled": True, "eureka.all.wait_s.mean": 900 * MINUTE}
-    table = release_order_table(results(extra=extra))
-    assert table.rows() == [("20 %", "HH", 2, 1, 0, 0.0, pytest.approx(4))]
+    assert release_order_table(results(extra=extra)).rows() == [("20 %", "HH", 2, 1, 0, 0.0, pytest.approx(4))]
 
 
 def test_deadlocked_runs_are_counted():

@@ -122,8 +122,7 @@ def test_when_patience_has_ended_no_pair_is_said_to_be_no_pair():
     a = waiting("queued")
     a.feed(PatienceOver("j"))
     a.ready()
-    effects = a.reply(MateJobId(Found.NO_PAIR, None))
-    assert told(effects) == ["started: its mate's domain knows no such pair"]
+    assert told(a.reply(MateJobId(Found.NO_PAIR, None))) == ["started: its mate's domain knows no such pair"]
 
 
 def test_a_start_clears_the_patience_timer():

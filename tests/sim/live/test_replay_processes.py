@@ -106,14 +106,13 @@ def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, mo
 
 
 LOG = "job_id,submit,run,nodes,requested\n"
-SCRIPT = "12 down b 5\n30 up b 5\n35 cut a b 20\n70 scheme b off\n"
 
 
 def test_scripts_and_events_of_logs_whose_jobs_are_not_numbered_from_1(tmp_path):
     (tmp_path / "a.csv").write_text(LOG + "".join(f"{70 + n},{9 * n},20,{2 + n % 5},30\n" for n in range(9)))
     (tmp_path / "b.csv").write_text(LOG + "".join(f"{31 + n},{8 * n},25,{1 + n % 6},30\n" for n in range(9)))
     (tmp_path / "pairs.csv").write_text("a,b\n71,32\n73,33\n77,36\n78,39\n")
-    (tmp_path / "script").write_text(SCRIPT)
+    (tmp_path / "script").write_text("12 down b 5\n30 up b 5\n35 cut a b 20\n70 scheme b off\n")
     domains = [f"--domain={name},trace={name}.csv,nodes=8,scheme=hold" for name in "ab"]
     flags = [*domains, "--pairs", "pairs.csv", "--script", "script", "--events", "--no-report"]
     for name, more in (("simulated", []), ("live", ["--live"])):

@@ -19,7 +19,6 @@ from . import wrong_coscheduling as cosched
 from . import wrong_scheduling as wrong
 from .slowly import Schedule
 
-Patch = tuple[object, str, object]
 Row = tuple[str, str, str, str]  # mistake, domain, job id, start (empty: never)
 
 
@@ -27,7 +26,7 @@ Row = tuple[str, str, str, str]  # mistake, domain, job id, start (empty: never)
 class Mistake:
     """Code of the slow simulator replaced by other code, made again for each run, and its domains changed."""
 
-    patches: Callable[[], tuple[Patch, ...]] = tuple
+    patches: Callable[[], tuple[tuple[object, str, object], ...]] = tuple
     change: Callable[[RefDomain], object] = lambda _: None
 
     def schedule(self, folder: Path) -> Schedule:

@@ -84,8 +84,7 @@ def test_a_released_hold_gives_its_nodes_back():
 
 
 def test_jobs_that_last_no_time_and_jobs_of_one_machine_do_not_meet():
-    layout = lay_out(domain(4, [("x", 4, 0, 0), ("y", 4, 0, 0), ("z", 4, 0, 5)]))
-    assert boxes(layout.runs) == [(2, 0, 4, 0, 5)]
+    assert boxes(lay_out(domain(4, [("x", 4, 0, 0), ("y", 4, 0, 0), ("z", 4, 0, 5)])).runs) == [(2, 0, 4, 0, 5)]
 
 
 @pytest.mark.parametrize("name", ["intrepid", "eureka"])

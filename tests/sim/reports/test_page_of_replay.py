@@ -57,8 +57,7 @@ def test_a_page_says_what_was_run(run):
     page = replay_page(run)
     assert page.title == "Replay of intrepid and eureka"
     assert page.command == run.summary["command"]
-    facts = dict(page.facts)
-    assert facts["intrepid"].startswith("40,960 nodes, scheme hold, policy wfp, easy backfilling; ")
+    assert dict(page.facts)["intrepid"].startswith("40,960 nodes, scheme hold, policy wfp, easy backfilling; ")
     assert {section.title for section in page.sections} >= {"Results in numbers", "Every job", "What was left out"}
 
 

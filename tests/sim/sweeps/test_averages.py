@@ -52,8 +52,7 @@ def test_nulls_and_failed_cases_are_left_out():
 
 
 def test_equal_values_have_an_interval_of_nothing():
-    found = averages(polars.DataFrame({"error": [None] * 3, "m": [7] * 3}), [], ["m"])
-    assert found.rows() == [(3, 7.0, 0.0)]
+    assert averages(polars.DataFrame({"error": [None] * 3, "m": [7] * 3}), [], ["m"]).rows() == [(3, 7.0, 0.0)]
 
 
 def test_all_measures_of_a_file(tmp_path):
