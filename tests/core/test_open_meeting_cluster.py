@@ -30,10 +30,6 @@ def slot_of(cluster: OpenCluster, job: str) -> int | None:
     return cluster.job(job).kept.get("slot")
 
 
-def is_wanted(cluster: OpenCluster, job: str) -> bool:
-    return bool(cluster.rows.tables.slots["wanted"][cluster.rows.row[job]])
-
-
 def two_jobs() -> OpenCluster:
     """Job 1 runs until 100 at most on 6 nodes of 8; job 2, which needs 6 too, is queued."""
     cluster = OpenCluster(meeting("easy", "flat"))
@@ -130,7 +126,8 @@ def test_a_job_is_wanted_that_is_not_here_yet():
     cluster.meeting.want("3", False)
     for job in "123":
         cluster.submit(ClusterJob(job, 6, 10, 0, True))
-    assert [is_wanted(cluster, job) for job in "123"] == [True, True, False]
+    wanted = cluster.rows.tables.slots["wanted"]
+    assert [bool(wanted[cluster.rows.row[job]]) for job in "123"] == [True, True, False]
 
 
 def test_nothing_is_known_of_a_job_that_is_not_here():

@@ -122,14 +122,9 @@ TWO_ANSWERS = (1105, 1763)  # a job is tried, and a copy of the call starts it m
 WORLDS = {"pair": ("ab", True), "group of two": ("ab", False), "group of three": ("abc", False)}
 
 
-def runs_with_copies(world: str, seed: int) -> list[int]:
-    """How many runs each of them has begun after a while."""
-    names, pair = WORLDS[world]
-    return Copies(random.Random(seed), names, pair=pair).live().runs
-
-
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("seeds", soaked([(*range(100), *TWO_ANSWERS), range(SEED * 10_000, SEED * 10_000 + 5_000)], 1))
 def test_copies_of_messages_that_are_as_late_as_the_next_run_leave_no_half_pair(seeds, world):
+    names, pair = WORLDS[world]
     for seed in seeds:
-        assert len(set(runs_with_copies(world, seed))) == 1, seed
+        assert len(set(Copies(random.Random(seed), names, pair=pair).live().runs)) == 1, seed

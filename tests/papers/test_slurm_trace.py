@@ -23,7 +23,8 @@ def test_pairs_of_a_trace_start_together_on_real_clusters(tmp_path: Path, capsys
     for schemes in ("HH", "YY"):
         slurm, simulator = (read(tmp_path / schemes / of) for of in ("slurm", "simulator"))
         assert_all_ran_with_their_mates(slurm)
-        assert_same_jobs(slurm, simulator)
+        same = ["domain", "job_id", "nodes", "requested_s", "pair", "mate_job_id"]
+        assert slurm.select(same).equals(simulator.select(same))
         assert f"{slurm.filter(polars.col('domain') == 'eureka')['pair'].count()} pairs together in Slurm" in printed
     assert printed.count("mean sync time (s)") == 2 * 2
 
@@ -41,11 +42,6 @@ def assert_all_ran_with_their_mates(jobs: polars.DataFrame) -> None:
     starts = jobs.drop_nulls("pair").group_by("pair").agg(polars.col("start"))["start"].to_list()
     assert len(starts) > JOBS // 4
     assert all(len(both) == 2 and both[0] == both[1] for both in starts)
-
-
-def assert_same_jobs(slurm: polars.DataFrame, simulator: polars.DataFrame) -> None:
-    same = ["domain", "job_id", "nodes", "requested_s", "pair", "mate_job_id"]
-    assert slurm.select(same).equals(simulator.select(same))
 
 
 @pytest.mark.parametrize(

@@ -171,13 +171,9 @@ def test_a_limited_search_says_what_it_leaves_out():
     assert left.candidates <= 1000
     assert left.collections + left.collections_left_out == 2**8 - 1
     assert everything.considered.candidates_left_out == everything.considered.collections_left_out == 0
-    thirty = Search(*_of_many_sites(30), most=2000)  # 2^30 collections are not even counted one by one
+    sites = grid([(f"a.{site}", 100, 100) for site in range(30)])
+    thirty = Search(sites.machines, by_name(sites), most=2000)  # 2^30 collections are not even counted one by one
     assert thirty.considered.collections_left_out == 2**30 - 1 - thirty.considered.collections
-
-
-def _of_many_sites(number: int):
-    machines = grid([(f"a.{site}", 100, 100) for site in range(number)])
-    return machines.machines, by_name(machines)
 
 
 def test_the_best_of_each_collection_is_told_or_why_there_is_none():

@@ -139,7 +139,7 @@ def test_values_out_of_range_are_refused(wrong, option):
 
 def test_an_unknown_machine_is_refused_with_the_names_there_are():
     with pytest.raises(InputError, match=r"^--machine: .*'mira'.*intrepid, eureka"):
-        generate("mira", seed=1)  # type: ignore[arg-type]
+        generate("mira", seed=1)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

@@ -20,7 +20,7 @@ SENSITIVITIES = {
 
 def write_logs(folder: Path) -> None:
     for machine, nodes in (("intrepid", 49_152), ("eureka", 100)):
-        jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)  # type: ignore[arg-type]
+        jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)
         racks = dict.fromkeys(("MaxProcs", "MaxNodes"), str(2 * nodes))
         traces.write_swf(jobs, folder / f"{machine}.swf", racks if machine == "intrepid" else {"MaxNodes": "100"})
 

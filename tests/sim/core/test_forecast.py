@@ -53,7 +53,7 @@ def submitted(cluster: OpenCluster, *sizes: int) -> None:
 def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]]) -> tuple[dict, dict]:
     """By job: what is foreseen after the last of these arrivals, and what the simulator does."""
     work = workload(jobs, cluster)
-    truth = simulated(work, machine_of(cluster))
+    truth = simulated(work, replace(cluster.settings, mate_budget=0, slots=False))
     last, ends, arrivals = int(work.submit[-1]), [], list(range(len(work)))
     for now in sorted({*map(int, work.submit), *(t + int(r) for t, r in zip(truth, work.requested, strict=True))}):
         if now > last:
@@ -69,10 +69,6 @@ def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]
             heapq.heappush(ends, (now + int(work.requested[int(ready.job)]), int(ready.job)))
     queued = {job for job in list(cluster.rows.row) if cluster.job(job).state is JobState.QUEUED}
     return starts_of(Forecast(cluster, last).starts()), {job: truth[int(job)] for job in queued}
-
-
-def machine_of(cluster: OpenCluster):
-    return replace(cluster.settings, mate_budget=0, slots=False)
 
 
 @pytest.mark.parametrize("backfill", BACKFILLING)

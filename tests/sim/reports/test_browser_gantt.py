@@ -39,11 +39,6 @@ def picture(page):
     return page.evaluate(f"() => document.querySelector('{CANVAS}').toDataURL()")
 
 
-def wait_for_another(page, before):
-    """Until the picture is another one."""
-    page.wait_for_function(f"before => document.querySelector('{CANVAS}').toDataURL() !== before", arg=before)
-
-
 def find(page, text):
     page.fill("#gantt-search", text)
     page.click("text=Find")
@@ -61,7 +56,7 @@ def test_the_wheel_zooms_once_the_chart_is_clicked(gantt):
     gantt.locator(CANVAS).click(position={"x": 300, "y": 12})
     assert picture(gantt) == before
     gantt.mouse.wheel(0, -300)  # returns perhaps before the page has taken it
-    wait_for_another(gantt, before)
+    gantt.wait_for_function(f"before => document.querySelector('{CANVAS}').toDataURL() !== before", arg=before)
     gantt.keyboard.press("0")
     assert picture(gantt) == before
 

@@ -46,14 +46,10 @@ def rows(replications: int) -> Iterator[Row]:
         yield row | {f"{name} {of}": 30.0 + number for name in ("large", "small") for of in (WAIT, HELD)}
 
 
-def found_of(replications: int) -> Found:
-    made = polars.DataFrame(list(rows(replications)), infer_schema_length=None)
-    return Found(made, SAID, experiments(SAID), compared)
-
-
 @pytest.mark.parametrize("replications", [4, 6])
 def test_the_verdict_says_what_the_numbers_say(replications):
-    found = found_of(replications)
+    made = polars.DataFrame(list(rows(replications)), infer_schema_length=None)
+    found = Found(made, SAID, experiments(SAID), compared)
     told = "\n".join(verdict(found))
     assert "groups in all cases with coscheduling" in told
     if replications < 5:

@@ -51,15 +51,11 @@ def test_a_failed_case_counts_nowhere():
     assert 2 not in found.values((BY_LOAD, 0.5, "YY"), PAIR_WAIT)
 
 
-def reached(found: list, what: str) -> list[str]:
-    return [each.reached for each in found if what in each.what]
-
-
 def test_what_was_asked_is_reached():
     found = figures(results())
     assert {each.reached for each in found} == {HOLDS, OPEN}
     # A pair waits 16.3 ± 2.2 minutes at 0.25, which were to be 16, 23.3 at 0.5 and 53.3 at 0.75.
-    assert reached(found, "Wait of a pair") == [OPEN, OPEN, HOLDS]
+    assert [each.reached for each in found if "Wait of a pair" in each.what] == [OPEN, OPEN, HOLDS]
 
 
 def test_few_replications_leave_what_was_asked_open():

@@ -18,18 +18,14 @@ from tests.once import made_once
 TINY = ("--days", 1, "--replications", 2, "--further", 1, "--seed", 5, "--workers", 1)
 
 
-def write_logs(folder: Path) -> None:
-    for machine, nodes in (("intrepid", 40_960), ("eureka", 100)):
-        jobs = generate(machine, span_s=2 * 86_400, utilisation=0.6, seed=1)  # type: ignore[arg-type]
-        traces.write_swf(jobs, folder / f"{machine}.swf", {"MaxNodes": str(nodes), "MaxProcs": str(nodes)})
-
-
 @pytest.fixture
 def study(cosched, here, tmp_path, tmp_path_factory) -> Path:  # noqa: ARG001
     """The folder of a tiny study, and what the command printed in its file "printed"."""
 
     def make(folder: Path) -> None:
-        write_logs(tmp_path)
+        for machine, nodes in (("intrepid", 40_960), ("eureka", 100)):
+            jobs = generate(machine, span_s=2 * 86_400, utilisation=0.6, seed=1)
+            traces.write_swf(jobs, tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes), "MaxProcs": str(nodes)})
         logs = ("--logs", "intrepid.swf", "eureka.swf")
         (folder / "printed").write_text(cosched("study", "meet", *TINY, *logs, "--out", str(folder)).stdout)
 
