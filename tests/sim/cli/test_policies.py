@@ -10,6 +10,7 @@ from cosched.validation import policies
 from cosched_sim.configuration import Domain
 from tests.cli.conftest import swf
 
+EXPRESSION = "wait / requested"
 NUMBER = 7
 SEEN: list[tuple[float, float, float]] = []
 
@@ -54,7 +55,7 @@ def policy(name: str) -> str:
 
 def test_a_name_stands_for_its_expression(installed):
     installed("patient", f"{__name__}:EXPRESSION")
-    assert policy("patient") == "wait / requested"
+    assert policy("patient") == EXPRESSION
 
 
 def test_ours_and_expressions_stay_as_they_are(installed):
