@@ -49,7 +49,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def kill(own: OwnService) -> None:
     process = own.process()
-    assert process is not None
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: not lives(process))
 
@@ -110,9 +109,7 @@ def test_a_unit_has_it_where_the_user_s_systemd_works_and_stays_after_a_logout(
     own.start()
     asked = (tmp_path / "asked").read_text().splitlines() if stays else []
     assert [line.split()[-1] for line in asked] == ["true", f"{own.folder}/run"][: stays * (1 + works)]
-    process = own.process()
-    assert process is not None
-    assert b"\0HOSTILE=it's $HOME\n%h\0" in Path(f"/proc/{process}/environ").read_bytes()
+    assert b"\0HOSTILE=it's $HOME\n%h\0" in Path(f"/proc/{own.process()}/environ").read_bytes()
     own.end()
     assert not (own.folder / "run").exists()
 

@@ -28,6 +28,5 @@ def domain(running):
 
 @pytest.fixture
 def client(running):
-    """A client of the fake domain."""
     with Client(running.address) as client:
         yield client

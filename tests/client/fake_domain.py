@@ -42,7 +42,6 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
         self.news = asyncio.Condition()
 
     def happen(self, kind: int, text: str, job: str | None = None) -> None:
-        """Add an event."""
         event = domain_pb2.Event(sequence=len(self.events) + 1, kind=kind, text=text)
         event.at.seconds = EPOCH + len(self.events)
         if job is not None:
@@ -50,7 +49,6 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
         self.events.append(event)
 
     def add(self, **fields: object) -> job_pb2.Job:
-        """Add a job."""
         job = job_pb2.Job(**{"state": job_pb2.JOB_STATE_QUEUED, "nodes": 1, "owner": "alice", **fields})
         job.ref.domain, job.ref.job_id = "intrepid", str(FIRST_ID + len(self.jobs))
         job.submitted_at.seconds = EPOCH
@@ -234,7 +232,6 @@ class Running:
         asyncio.run_coroutine_threadsafe(told(), self._loop).result(PATIENCE)
 
     def wait_for(self, condition: Callable[[FakeDomain], object]) -> None:
-        """Until the condition holds."""
         asyncio.run_coroutine_threadsafe(until(lambda: condition(self.domain)), self._loop).result()
 
 

@@ -203,7 +203,6 @@ class Besieged:
 
     def about_group(self, job: PairedJob, own: str, caller: str) -> list[Request]:
         draw, at, group = self.random, self.random.choice, job.group
-        assert group is not None
         name, slot = draw.choice([*self.names(job), own]), draw.choice([group.slot, group.slot, ""])
         hold_until, first = at(self.instants), at(self.instants)
         only_before, instant = draw.choice([0, 0, at(self.instants)]), first if group.by_slots_only else None

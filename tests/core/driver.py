@@ -29,7 +29,6 @@ def parts(core: Coscheduler) -> list[object]:
 
 
 def of(effects: list[Effect], kind: type) -> list[Effect]:
-    """The effects of one kind."""
     return [effect for effect in effects if type(effect) is kind]
 
 

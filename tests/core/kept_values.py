@@ -32,7 +32,6 @@ def values(kind: Any, **given: Any) -> st.SearchStrategy:
 
 
 def of(hint: Any) -> st.SearchStrategy:
-    """Values of a type."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return of(parts[0])

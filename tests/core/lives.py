@@ -74,7 +74,6 @@ class Lives:
         self.at(at, lambda world: world.end(*job.split(":"), how, by))
 
     def tell(self, at: int, name: str, event: Event) -> None:
-        """Tell a domain something."""
         self.at(at, lambda world: world._feed(world.domains[name], event))
 
     def kill(self, at: int, name: str, until: int) -> None:
@@ -120,7 +119,6 @@ class Lives:
             self.end(name, order.job, JobState.CANCELLED)
 
     def end(self, name: str, id: str, how: JobState, by: EndedBy = EndedBy.OWNER) -> None:
-        """A job ends now."""
         domain = self.domains[name]
         domain.ends.pop(id, None)
         domain.scheduler.leave(id, self.now, how)
@@ -129,7 +127,6 @@ class Lives:
     # The clock
 
     def run(self, until: int = 10_000) -> Lives:
-        """Let all of it happen."""
         while (now := self._next()) <= until:
             self.now = now
             self._do_planned()
@@ -219,6 +216,5 @@ class Lives:
         return {f"{name}:{id}": at for name, each in self.domains.items() for id, at in each.starts.items()}
 
     def state(self, job: str) -> JobState:
-        """The state of a job."""
         name, id = job.split(":")
         return self.domains[name].core.jobs[id].state

@@ -121,7 +121,6 @@ def engine_for(domains, pairs, groups=None, windows=None, instants=None, **optio
 
 
 def collected(engine: Engine) -> ReplayResult:
-    """The result of an engine that has run."""
     told = BatchWorld(engine).results
     domains = {
         setup.name: domain_result(
@@ -143,7 +142,6 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
 
 
 def run_production(domains, pairs, groups=None, windows=None, instants=None) -> dict[tuple[str, int], RefOutcome]:
-    """The production engine's outcomes."""
     engine = engine_for(domains, pairs, groups, windows, instants)
     engine.run()
     return outcomes(engine)

@@ -12,7 +12,6 @@ from cosched_sim.warm_up import SETS, case, prepare_for, run_meeting_kernels
 
 @pytest.fixture
 def prepared(monkeypatch):
-    """What was prepared."""
     calls = []
     monkeypatch.setattr(warm_up, "prepare_kernels", lambda *call: calls.append(call) or 1.0)
     return calls

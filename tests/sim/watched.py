@@ -18,7 +18,6 @@ READY, RUNNING = int(JobState.READY), int(JobState.RUNNING)  # NumPy takes long 
 
 
 def with_nodes(rows: np.ndarray) -> np.ndarray:
-    """Which jobs have nodes."""
     state = rows["state"]
     return (state >= READY) & (state <= RUNNING)
 

@@ -42,7 +42,6 @@ class World(Messages):
 
     @property
     def started(self) -> list[str]:
-        """The domains whose members have started."""
         return [name for name in self.cores if self.state(name) is JobState.RUNNING]
 
     def deliver(self, index: int) -> None:
@@ -61,11 +60,9 @@ class World(Messages):
             self.pending.append((name, event))
 
     def double(self, index: int) -> None:
-        """The message comes twice."""
         self.pending.append(self.pending[index])
 
     def due(self, name: str, timer: Timer) -> None:
-        """The timer of the member on this domain is due."""
         del self.timers[name, timer]
         self.feed(name, TIMER_EVENTS[timer]("j"))
 

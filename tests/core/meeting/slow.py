@@ -123,7 +123,6 @@ class SlowDomain:
         ]
 
     def run(self, iteration: Iteration, turn: Turn) -> None:
-        """One iteration."""
         order = self.queue(iteration)
         if self.budget > 0 and any(job.wanted for job in order[1:]):
             iteration.head = head = order[0]
@@ -174,7 +173,6 @@ class SlowDomain:
                 iteration.before_turn = False
 
     def have_turn(self, iteration: Iteration, job: Job, turn: Turn, reserves: bool = False) -> None:
-        """The job's own turn."""
         plan = self.plan(iteration, without=job)
         beside = iteration.reserved_place if self.backfill == "easy" else None
         block = self.block_at(plan, job, iteration.now, beside)
@@ -228,7 +226,6 @@ class SlowDomain:
     # What peers ask, and what becomes of jobs
 
     def try_start(self, row: int, now: int) -> bool:
-        """TryStartMate."""
         job = self.jobs[row]
         job.wanted = True
         found: list[tuple[int, int | None]] = []
@@ -319,9 +316,7 @@ class SlowDomain:
     def run_job(self, row: int, now: int) -> None:
         """The ready job starts."""
         job = self.jobs[row]
-        block = job.claimed[1] if job.claimed else self.ready_on
-        assert block is not None
-        self.start(job, block, now)
+        self.start(job, job.claimed[1] if job.claimed else self.ready_on, now)
 
     def pass_over(self, row: int, now: int) -> None:
         """The ready job yields."""

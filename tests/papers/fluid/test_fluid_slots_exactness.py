@@ -40,7 +40,6 @@ class Product:
             self._submit(job)
 
     def start_booked(self):
-        """Jobs start whose slots have come."""
         for job, slot in self._slots().items():
             if slot <= self.now:
                 assert self.cluster.meeting.claim(Claim(job), self.now).allocation is not None

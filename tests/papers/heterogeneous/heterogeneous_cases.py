@@ -43,7 +43,6 @@ def runs_of(setup: DomainSetup) -> tuple[list[Run], dict[str, int]]:
     """What the product does: all runs by start and job, and what it counts."""
     domain = played([setup]).domains[setup.name]
     had = domain.allocations
-    assert had is not None
     ids = domain.workload.job_id
     runs = [
         (

@@ -18,7 +18,6 @@ from tests.tiers import seeds
 
 
 def ends(algorithm: Callable[[Call], list[Placement]], *rows, clusters=((0, 1),), avail=None) -> list[int]:
-    """When each job ends."""
     site, jobs = table(*rows, clusters=[list(cluster) for cluster in clusters])
     return [end for *_, end in sorted(algorithm(call_of(site, jobs, avail or [0] * site.machines)))]
 

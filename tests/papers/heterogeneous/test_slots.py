@@ -43,7 +43,6 @@ def starts(scheduler, now: int) -> list[str]:
 
 
 def yields(scheduler, job: str, now: int) -> None:
-    """The job has its turn, and yields."""
     scheduler.enter(now)
     assert scheduler.next(now).job == job
     scheduler.pass_over(job, now, 1.0)

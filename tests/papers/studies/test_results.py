@@ -21,7 +21,6 @@ def test_means_are_in_minutes_and_node_hours():
 
     found = results(change)
     wait = found.mean((BY_LOAD, 0.5, "HH"), "intrepid wait")
-    assert wait is not None
     assert wait.mean == pytest.approx(61.5)
     assert wait.half == pytest.approx(12.7062 * 0.5, rel=1e-4)  # Student's t of one degree of freedom
     assert found.mean((BY_LOAD, 0.5, "HH"), "eureka lost node-hours").mean == 7200

@@ -24,7 +24,6 @@ def heading(title: str, machines: dict[str, tuple[str, Jobs]], pairs: Iterable[t
 
 
 def ending(run: Replay) -> list[str]:
-    """When each job started."""
     starts = run.starts()
     return ["", *(f"# {name} started at {start}" for name, start in starts.items() if start is not None)] + [
         f"# {name} never started" for name, start in starts.items() if start is None

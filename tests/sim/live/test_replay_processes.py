@@ -26,7 +26,6 @@ DAY = 86400
 
 
 def first(workload: Workload, jobs: int) -> Workload:
-    """The first jobs of a trace."""
     columns = {name: getattr(workload, name)[:jobs] for name in ("job_id", "submit", "run", "nodes", "requested")}
     return replace(workload, **columns)
 

@@ -79,7 +79,6 @@ def clean(lines: list[Line], nodes: int, procs_per_node: int, overrun: str) -> l
 
 
 def times(line: Line, overrun: str) -> tuple[int, int]:
-    """Run and requested time."""
     requested = line.requested if line.requested > 0 else line.run
     if overrun == "kill":
         return min(line.run, requested), requested

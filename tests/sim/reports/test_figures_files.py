@@ -62,7 +62,6 @@ def written(tmp_path_factory) -> tuple[Run, Path, dict[str, str]]:
 
 
 def drawn(run: Run, name: str, folder: Path) -> str:
-    """One figure's drawing."""
     return write_figure({figure.name: figure for figure in replay_figures(run)}[name], folder)
 
 

@@ -18,5 +18,4 @@ class NamedKind(type(example.EXPRESS)):
 
 
 def named(of: DomainSetup) -> DomainSetup:
-    """The same domain with this scheduler."""
     return replace(of, cluster=example.ExpressSettings(of.cluster.nodes, 0), kind=NamedKind())

@@ -18,7 +18,6 @@ SAID = {"replications": 1, "seed": 3, "quick": True}
 
 
 def case(place, number=1):
-    """The settings of a place."""
     return next(each for each in experiments(SAID, None) if each.name == place[0]).settings(*place[1:], number)
 
 
