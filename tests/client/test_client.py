@@ -47,8 +47,7 @@ def test_a_job_is_read_with_datetimes_and_words(client, domain):
     raw.holds.holds, raw.holds.hold_until.seconds = 1, EPOCH + 60
     job = client.job("intrepid:17")
     assert (str(job), job.state, job.node_names, job.exit_code) == ("intrepid:17", "running", ("n1", "n2"), 0)
-    assert job.submitted_at == START
-    assert job.started_at == START + timedelta(seconds=5.25)
+    assert (job.submitted_at, job.started_at) == (START, START + timedelta(seconds=5.25))
     assert (job.ended_at, job.time_limit) == (None, timedelta(seconds=90))
     [seen] = job.mates
     assert (str(seen), seen.pair, seen.lookup, seen.status) == ("eureka:3", "run7", "found", "running")

@@ -81,8 +81,7 @@ def test_a_mutating_call_that_times_out_is_asked_again(kind):
     request = a.awaited()
     for a.now in (10, 20, 29):
         effects = a.fail(Failure.TIMEOUT)
-        assert decided(effects) == []
-        assert timer(effects, Timer.RETRY) == a.now + 7
+        assert (decided(effects), timer(effects, Timer.RETRY)) == ([], a.now + 7)
         assert a.feed(RetryDue("j")) == [Call("B", "j", request)]
     a.now = 30
     effects = a.fail(Failure.TIMEOUT)
@@ -105,8 +104,7 @@ def test_an_outcome_stays_unknown_though_the_retry_does_not_go_out(kind):
     a.now = 1
     a.feed(RetryDue("j"))
     effects = a.fail(Failure.UNREACHABLE)
-    assert decided(effects) == []
-    assert timer(effects, Timer.RETRY) == 2
+    assert (decided(effects), timer(effects, Timer.RETRY)) == ([], 2)
 
 
 def test_a_new_call_has_its_own_patience():

@@ -60,8 +60,7 @@ def test_what_holds_does_so_until_the_bound_and_is_given_back_then(a):
     drained(a)
     a.reply_that_its_mate_queues()
     effects = a.reply(MateTried(NO))
-    assert decided(effects) == [Hold]
-    assert timer(effects, Timer.RELEASE) == SETTLED_BY
+    assert (decided(effects), timer(effects, Timer.RELEASE)) == ([Hold], SETTLED_BY)
     a.asked_id()
     assert decided(a.asked_start(a.job().generation)) == [Start]
 

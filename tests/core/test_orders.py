@@ -212,8 +212,7 @@ def test_a_job_that_is_to_end_ends_though_it_is_queued_again():
     """Its resource manager has taken its nodes back meanwhile."""
     a = ordered(Terms(ends_with=("B",)), ENDED)
     effects = a.feed(Requeued("j"))
-    assert of(effects, CancelJob) == [CancelJob("j", Why.MATE_ENDED)]
-    assert of(effects, Call) == []
+    assert (of(effects, CancelJob), of(effects, Call)) == ([CancelJob("j", Why.MATE_ENDED)], [])
     effects = a.ready()
     assert (decided(effects), of(effects, CancelJob)) == ([Yield], [CancelJob("j", Why.MATE_ENDED)])
     effects = a.asked_try()
@@ -291,8 +290,7 @@ def requeued(**settings: object) -> DomainA:
     a.now = 100
     assert of(a.feed(Requeued("j")), Call) == [Call("B", "j", TellMember("k", "j", 1))]
     effects = a.ready()
-    assert told(effects) == ["yields: MateNotTold"]
-    assert decided(effects) == [Yield]
+    assert (told(effects), decided(effects)) == (["yields: MateNotTold"], [Yield])
     return a
 
 

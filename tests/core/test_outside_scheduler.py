@@ -119,8 +119,7 @@ def test_an_instant_that_a_peer_asks_for_is_kept_to_and_repeated(a):
     a.asked_id()
     request = StartJob("B/k/1", "j", "k", 1, SOON)
     effects = a.ask(request)
-    assert of(effects, Start) == [Start("j", SOON)]
-    assert answered(effects) == MateStarted(YES, SOON)
+    assert (of(effects, Start), answered(effects)) == ([Start("j", SOON)], MateStarted(YES, SOON))
     assert answered(a.ask(request)) == MateStarted(YES, SOON)  # a retry
 
 

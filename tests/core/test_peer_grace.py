@@ -61,8 +61,7 @@ def test_a_job_that_gets_ready_meanwhile_waits_without_a_question(scheme, decisi
     a = waiting(scheme)
     a.now = 50
     effects = a.ready("i")
-    assert decided(effects) == [decision]
-    assert of(effects, Call) == []
+    assert (decided(effects), of(effects, Call)) == ([decision], [])
 
 
 def test_the_cap_holds_meanwhile():
@@ -78,8 +77,7 @@ def test_a_hold_is_released_in_time_meanwhile():
     a.now = 70
     assert told(a.feed(ReleaseDue("j"))) == ["is released"]
     effects = a.ready()  # the nodes are still free
-    assert decided(effects) == [Hold]
-    assert timer(effects, Timer.RELEASE) == 130
+    assert (decided(effects), timer(effects, Timer.RELEASE)) == ([Hold], 130)
 
 
 @pytest.mark.parametrize(("kind", "answer"), ORDERS)
@@ -88,8 +86,7 @@ def test_a_call_whose_outcome_is_unknown_is_repeated_with_its_id_as_long_as_the_
     request = a.awaited()
     for a.now in (10, 50, 129):
         effects = a.fail(LATE)
-        assert decided(effects) == []
-        assert timer(effects, Timer.RETRY) == a.now + 7
+        assert (decided(effects), timer(effects, Timer.RETRY)) == ([], a.now + 7)
         assert a.feed(RetryDue("j")) == [Call("B", "j", request)]
     assert decided(a.reply(answer)) == [Start]
 
@@ -231,8 +228,7 @@ def test_a_peer_that_says_goodbye_is_away_from_then_on_and_waited_for_as_it_says
     a.now = 10
     assert timer(a.feed(PeerLeaves("B", back_by)), Timer.GRACE) == end
     effects = a.ready()
-    assert decided(effects) == [Hold]
-    assert of(effects, Call) == []
+    assert (decided(effects), of(effects, Call)) == ([Hold], [])
 
 
 def test_an_answer_that_was_under_way_does_not_undo_a_goodbye():
@@ -259,8 +255,7 @@ def test_a_busy_peer_is_asked_again(grace):
     """ "a busy peer (RESOURCE_EXHAUSTED, slow) is alive" """
     a = asking(GetMateJobId, peer_grace=grace)
     effects = a.fail(BUSY)
-    assert decided(effects) == []
-    assert timer(effects, Timer.RETRY) == 1
+    assert (decided(effects), timer(effects, Timer.RETRY)) == ([], 1)
     assert type(called(a.feed(RetryDue("j")))) is GetMateJobId
 
 
@@ -283,8 +278,7 @@ def test_a_slow_peer_is_asked_again_for_as_long_as_it_is_alive(kind, answer, gra
     a = asking(kind, peer_grace=grace, peer_patience=30)
     for a.now in (10, 1000, 100_000):
         effects = a.fail(SLOW)
-        assert decided(effects) == []
-        assert timer(effects, Timer.RETRY) == a.now + 1
+        assert (decided(effects), timer(effects, Timer.RETRY)) == ([], a.now + 1)
     assert decided(a.reply(answer)) == [Start]
 
 

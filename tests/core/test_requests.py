@@ -180,8 +180,7 @@ def test_a_call_is_answered_once_also_if_its_copy_starts_the_job_while_it_is_tri
 
 def test_a_holding_job_starts():
     effects = holding().asked_start(generation=1)
-    assert decided(effects) == [Start]
-    assert answered(effects) == MateStarted(YES)
+    assert (decided(effects), answered(effects)) == ([Start], MateStarted(YES))
     assert told(effects)[1] == "started: asked by B"
 
 
@@ -202,8 +201,7 @@ def test_a_retry_of_a_start_returns_the_first_answer(kind):
     ask = a.asked_try if kind == "try" else lambda: a.asked_start(1)
     first = ask()
     again = ask()
-    assert answered(again) == answered(first)
-    assert decided(again) == []
+    assert (answered(again), decided(again)) == (answered(first), [])
     a.finish(JobState.FAILED)
     assert answered(ask()) == answered(first)
 

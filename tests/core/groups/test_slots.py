@@ -50,8 +50,7 @@ def test_there_is_no_slot_before_all_have_been_ready():
 
 def test_all_start_at_the_slot(world):
     slot_comes(world, "C")
-    assert world.now == 50
-    assert world.started == ["A", "B", "C"]
+    assert (world.now, world.started) == (50, ["A", "B", "C"])
     assert slots(world) == [None, None, None]
 
 
@@ -62,8 +61,7 @@ def test_nobody_starts_at_the_slot_while_one_lacks_its_nodes(world):
     assert slots(world) == [50, 50, 50]
     world.claimable = "ABC"
     slot_comes(world, "C")
-    assert world.started == ["A", "B", "C"]
-    assert world.now == 51
+    assert (world.started, world.now) == (["A", "B", "C"], 51)
 
 
 def test_nodes_that_are_lost_at_the_slot_are_claimed_again(world):

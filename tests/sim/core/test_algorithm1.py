@@ -49,8 +49,7 @@ def test_lines_5_to_9_start_both():
     """
     a = DomainA()
     effects = a.run_job(Status.HOLDING, generation=3)
-    assert called(effects) == StartJob("A/j/1", "k", "j", 3, runs=0)
-    assert decided(effects) == []
+    assert (called(effects), decided(effects)) == (StartJob("A/j/1", "k", "j", 3, runs=0), [])
     effects = a.reply(MateStarted(YES))
     assert of(effects, Start) == [Start("j")]
     assert told(effects) == ["started: its holding mate started"]
@@ -121,8 +120,7 @@ def test_line_11_does_not_call_for_an_unsubmitted_mate(scheme, when):
     else:
         a.ready()
         effects = a.reply(MateJobId(protocol.Found.UNSUBMITTED, None))
-    assert of(effects, Call) == []
-    assert decided(effects) == [Hold if scheme is Scheme.HOLD else Yield]
+    assert (of(effects, Call), decided(effects)) == ([], [Hold if scheme is Scheme.HOLD else Yield])
 
 
 def test_lines_13_to_15_start_with_the_mate():
@@ -146,8 +144,7 @@ def test_lines_16_to_19_hold():
     """
     a = DomainA(scheme=Scheme.HOLD)
     effects = a.hold_or_yield(nodes=7)
-    assert of(effects, Hold) == [Hold("j", 1200)]
-    assert decided(effects) == [Hold]
+    assert (of(effects, Hold), decided(effects)) == ([Hold("j", 1200)], [Hold])
     assert a.state() is JobState.HOLDING
     assert a.core.ledger.held_nodes == 7
 
@@ -156,8 +153,7 @@ def test_lines_20_to_24_yield():
     """20 if self.scheme == "yield" then; 21 self.yieldJob(j); 22 end; 23 end; 24 endsw"""
     a = DomainA(scheme=Scheme.YIELD)
     effects = a.hold_or_yield()
-    assert of(effects, Yield) == [Yield("j", 1.0)]
-    assert decided(effects) == [Yield]
+    assert (of(effects, Yield), decided(effects)) == ([Yield("j", 1.0)], [Yield])
     assert a.state() is JobState.QUEUED
     assert a.core.ledger.held_nodes == 0
 
@@ -207,8 +203,7 @@ def test_lines_34_to_36_start_at_once_if_disabled():
     """34 else; 35 self.startJob(j, N); 36 end"""
     a = DomainA(scheme=Scheme.OFF)
     effects = a.ready()
-    assert decided(effects) == [Start]
-    assert of(effects, Call) == []
+    assert (decided(effects), of(effects, Call)) == ([Start], [])
     assert a.state() is JobState.RUNNING
 
 

@@ -56,8 +56,7 @@ def test_a_holding_job_asks_once_more_when_its_patience_ends():
     effects = a.feed(PatienceOver("j"))
     assert called(effects) == GetMateJobId("j", "j", None, "")
     effects = a.reply(UNSUBMITTED)
-    assert decided(effects) == [Start]
-    assert told(effects) == ["started: patience ended"]
+    assert (decided(effects), told(effects)) == ([Start], ["started: patience ended"])
     assert ClearTimer("j", Timer.RELEASE) in effects
     assert a.core.ledger.held_nodes == 0
 

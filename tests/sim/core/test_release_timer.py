@@ -90,8 +90,7 @@ def test_each_hold_has_its_timer():
     a = DomainA(release_interval=60)
     a.now = 5
     effects = a.hold_or_yield()
-    assert of(effects, Hold) == [Hold("j", 65)]
-    assert timer(effects, Timer.RELEASE) == 65
+    assert (of(effects, Hold), timer(effects, Timer.RELEASE)) == ([Hold("j", 65)], 65)
     a.now = 65
     effects = a.feed(ReleaseDue("j"))
     assert of(effects, Release) == [Release("j")]
@@ -104,8 +103,7 @@ def test_each_hold_has_its_timer():
 def test_with_the_timer_off_a_hold_has_no_end():
     """ "`release_interval`, 20 min; 0 is off"; "with the timer off they are not expected back" """
     effects = DomainA(release_interval=0).hold_or_yield()
-    assert of(effects, Hold) == [Hold("j", FOREVER)]
-    assert of(effects, SetTimer) == []
+    assert (of(effects, Hold), of(effects, SetTimer)) == ([Hold("j", FOREVER)], [])
 
 
 def test_a_start_ends_the_hold_and_its_timer():
