@@ -170,6 +170,7 @@ class Lives:
             self._do(domain, domain.policy.handle(event, self.now))
 
     def _do(self, domain: Domain, changes: Sequence[Effect]) -> None:
+        name = domain.core.ledger.domain
         for change in changes:
             match change:
                 case Call():
@@ -178,19 +179,15 @@ class Lives:
                     domain.starts[change.job] = self.now
                     domain.ends[change.job] = self.now + domain.runs[change.job]
                 case CancelJob():
-                    self.end(domain.core.ledger.domain, change.job, JobState.CANCELLED, EndedBy.MATE)
+                    self.end(name, change.job, JobState.CANCELLED, EndedBy.MATE)
                 case EndRun():
-                    name = domain.core.ledger.domain
-                    self.at(self.now + self.grace, lambda world, name=name, order=change: world._end_run(name, order))
+                    self.at(self.now + self.grace, lambda world, order=change: world._end_run(name, order))
                 case Record():
                     domain.story.append((self.now, change.job, str(change.what)))
                     domain.reasons.append((str(change.what), change.job, str(change.why or "")))
                 case Answer():
-                    self._answer(domain, change)
-
-    def _answer(self, domain: Domain, answer: Answer) -> None:
-        request, name = answer.request, domain.core.ledger.domain
-        self._feed(self.domains[answer.peer], Answered(request.caller, request, answer.answer, name))
+                    request = change.request
+                    self._feed(self.domains[change.peer], Answered(request.caller, request, change.answer, name))
 
     def _call(self, domain: Domain, call: Call) -> None:
         peer, name = self.domains[call.peer], domain.core.ledger.domain
