@@ -9,15 +9,11 @@ import cosched_sim as sim
 from cosched.validation import policies
 from cosched_sim.configuration import Domain
 from tests.cli.conftest import swf
+from tests.reference.order import wfp
 
 EXPRESSION = "wait / requested"
 NUMBER = 7
 SEEN: list[tuple[float, float, float]] = []
-
-
-def wfp(wait, requested, nodes):
-    ratio = wait / requested
-    return ratio * ratio * ratio * nodes
 
 
 def wfp_and_list(wait, requested, nodes):

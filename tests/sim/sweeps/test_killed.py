@@ -15,6 +15,7 @@ from typing import Any
 import polars
 import pytest
 
+from cosched.cli.own_service import lives
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import SWEEP, children, command
 
@@ -81,14 +82,6 @@ def parts(folder: Path) -> int:
     return len(list(folder.glob("parts/*.parquet")))
 
 
-def ended(process: int) -> bool:
-    """Whether a process is no more, or a zombie that nobody has asked for yet."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def finish(process: subprocess.Popen[str]) -> None:
     output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, output
@@ -100,7 +93,7 @@ def run_until(most: int, moment: float, *arguments: object, cwd: Path) -> tuple[
     program = [sys.executable, "-c", KILLED, str(notes), str(most), str(moment), *map(str, arguments)]
     done = subprocess.run(program, cwd=cwd, timeout=PATIENCE, check=False)
     noted = json.loads(notes.read_text())
-    wait_until(lambda: all(map(ended, noted["workers"])), "the workers end with the command")
+    wait_until(lambda: not any(map(lives, noted["workers"])), "the workers end with the command")
     return done.returncode, noted
 
 
@@ -171,7 +164,7 @@ def test_interrupted(tmp_path):
         output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert output == ("", "cosched: interrupted; finished cases are in out, and --resume continues\n")
-    assert all(map(ended, workers))
+    assert not any(map(lives, workers))
     assert rows(tmp_path / "out") > 0
 
 
