@@ -282,8 +282,7 @@ def test_a_call_that_was_answered_in_the_end_leaves_no_doubt(kind):
     a.fail(Failure.TIMEOUT)
     a.now = 1
     a.feed(RetryDue("j"))
-    yes = MateTried(YES) if kind is TryStartMate else MateStarted(YES)
-    assert decided(a.reply(yes)) == [Start]
+    assert decided(a.reply(MateTried(YES) if kind is TryStartMate else MateStarted(YES))) == [Start]
     assert [type(effect.request) for effect in of(a.feed(Requeued("j")), Call)] == [TellMember]
 
 

@@ -46,8 +46,7 @@ class Domain:
     def submit(self, job: str, nodes: int, *, mate: bool = False) -> list:
         """A job comes, and has its turn if it has one now."""
         self.enter()
-        named = named_mate("B", job) if mate else NO_MATE
-        changes = self.policy.handle(Submitted(job, named), self.now)
+        changes = self.policy.handle(Submitted(job, named_mate("B", job) if mate else NO_MATE), self.now)
         self.scheduler.submit(ClusterJob(job, nodes, 100, self.now, paired=mate))
         return changes + self.policy.schedule(self.now)
 

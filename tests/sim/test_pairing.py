@@ -111,8 +111,7 @@ def test_with_more_domains_a_job_takes_a_mate_in_each_where_it_finds_one():
 
 
 def test_a_share_of_several_domains_is_of_groups():
-    jobs = [submitted(*range(0, 100, 10)) for _ in range(3)]
-    pairing = pairs_by_fraction(jobs, "0.5", 1)
+    pairing = pairs_by_fraction([submitted(*range(0, 100, 10)) for _ in range(3)], "0.5", 1)
     assert len(pairing) == len(pairing.groups) == 5
 
 

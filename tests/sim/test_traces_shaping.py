@@ -100,11 +100,8 @@ def test_times_that_would_become_too_large():
         scale(workload_of([0, 10**9]), "1e20")
 
 
-def test_offered_load():
-    assert offered_load(workload_of([3, 8, 23]), 4) == 3 * 10 * 2 / (4 * 20)
-
-
 def test_offered_load_does_not_overflow():
+    assert offered_load(workload_of([3, 8, 23]), 4) == 3 * 10 * 2 / (4 * 20)
     assert offered_load(workload_of([0, 1], run=10**12, nodes=10**8), 10**8) == 2 * 10**12
 
 

@@ -28,8 +28,7 @@ CURVE = {"moldable": "1", "downey_a": "4.5", "downey_sigma": "0.25"}
 )
 def test_a_submission_says_whether_the_job_is_moldable(said, expected):
     assert MOLDING.read(said) == expected
-    keys = DOWNEY if "downey_a" in said else SIMPLE
-    assert MOLDING.submitted(keys, said) == said
+    assert MOLDING.submitted(DOWNEY if "downey_a" in said else SIMPLE, said) == said
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,13 @@ SENSITIVITIES = {
 }  # fmt: skip
 
 
-def write_logs(folder: Path) -> None:
-    for machine, nodes in (("intrepid", 49_152), ("eureka", 100)):
-        jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)
-        racks = dict.fromkeys(("MaxProcs", "MaxNodes"), str(2 * nodes))
-        traces.write_swf(jobs, folder / f"{machine}.swf", racks if machine == "intrepid" else {"MaxNodes": "100"})
-
-
 @pytest.mark.soak
 def test_from_real_logs_to_the_report(cosched, tmp_path):
     """All of the study: two windows of logs, tables, figures, page."""
-    write_logs(tmp_path)
+    for machine, nodes in (("intrepid", 49_152), ("eureka", 100)):
+        jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)
+        racks = dict.fromkeys(("MaxProcs", "MaxNodes"), str(2 * nodes))
+        traces.write_swf(jobs, tmp_path / f"{machine}.swf", racks if machine == "intrepid" else {"MaxNodes": "100"})
     logs = ("--intrepid", "intrepid.swf,nodes=49152", "--eureka", "eureka.swf")
     result = cosched("study", "tang2011", "--quick", "--days", 2, "--replications", 2, *logs, "--out", "out")
     out = tmp_path / "out"

@@ -16,8 +16,7 @@ PAIR = [("a1", "b1")]
 
 def waiting(state: str, **settings: object) -> DomainA:
     """j waits for an unsubmitted mate at 500, when its patience is about to end."""
-    scheme = Scheme.YIELD if state == "queued" else Scheme.HOLD
-    a = DomainA(scheme=scheme, mate_patience=500, **settings)
+    a = DomainA(scheme=Scheme.YIELD if state == "queued" else Scheme.HOLD, mate_patience=500, **settings)
     a.ready()
     if state != "ready":
         a.reply(UNSUBMITTED)

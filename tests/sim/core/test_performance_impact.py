@@ -102,16 +102,11 @@ def test_a_job_at_the_yield_limit_says_that_it_will_hold():
     assert called(a.run_job(Status.QUEUING)).hold_until == 1210
 
 
-def test_the_yield_limit_does_not_lift_the_cap():
-    a = DomainA(scheme=Scheme.YIELD, max_yields=1, max_held_fraction=Decimal("0.3"))
+@pytest.mark.parametrize(("fraction", "ready"), [("0.3", {"nodes": 4}), ("1", {"hold_limit": 1209})])
+def test_the_yield_limit_lifts_neither_the_cap_nor_rule_5(fraction, ready):
+    a = DomainA(scheme=Scheme.YIELD, max_yields=1, max_held_fraction=Decimal(fraction))
     for a.now in (0, 10):
-        assert decided(a.hold_or_yield(nodes=4)) == [Yield]
-
-
-def test_the_yield_limit_does_not_lift_rule_5():
-    a = DomainA(scheme=Scheme.YIELD, max_yields=1)
-    for a.now in (0, 10):
-        assert decided(a.hold_or_yield(hold_limit=1209)) == [Yield]
+        assert decided(a.hold_or_yield(**ready)) == [Yield]
 
 
 def test_no_yield_limit_by_default():
