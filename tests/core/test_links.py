@@ -128,11 +128,8 @@ def test_a_running_job_is_not_adopted(a):
 def test_a_job_can_be_linked_after_its_submission(a):
     """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
-    assert done(a, Linked("j", named_mate("B", "p"))) == [
-        HasMate("j"),
-        SetTimer("j", Timer.PATIENCE, 507),
-        Reschedule("j"),
-    ]
+    follows = done(a, Linked("j", named_mate("B", "p")))
+    assert follows == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 507), Reschedule("j")]
     assert [type(effect) for effect in done(a, Ready("j", Allocation(4), FOREVER))] == [Call]
     assert answer(a, pair="p") == MATE
 

@@ -87,10 +87,8 @@ def test_a_job_that_has_nodes_starts_when_it_is_tried(at):
 )
 def test_a_job_that_is_not_queuing(how, answer):
     """ "If k is not queuing, the answer is yes if it has started, no otherwise." """
-    for request, kind in (
-        (TryStartMate("B/k/2", "j", "k", 0), MateTried),
-        (StartJob("B/k/2", "j", "k", 1), MateStarted),
-    ):
+    calls = (TryStartMate("B/k/2", "j", "k", 0), MateTried), (StartJob("B/k/2", "j", "k", 1), MateStarted)
+    for request, kind in calls:
         a = holding()
         a.asked_start(1, number=1)
         if how is not None:
@@ -101,10 +99,8 @@ def test_a_job_that_is_not_queuing(how, answer):
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])
 def test_a_peer_may_not_start_a_job_that_is_not_its_mate(job, caller, peer):
-    for request, answer in (
-        (TryStartMate("id/1", job, caller, 0), MateTried(NO)),
-        (StartJob("id/1", job, caller, 1), MateStarted(NO)),
-    ):
+    calls = TryStartMate("id/1", job, caller, 0), StartJob("id/1", job, caller, 1)
+    for request, answer in zip(calls, (MateTried(NO), MateStarted(NO)), strict=True):
         a = holding()
         effects = a.ask(request, peer)
         assert (answered(effects), decided(effects)) == (answer, [])
