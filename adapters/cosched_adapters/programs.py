@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from cosched.host.programs import started
 from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import ManagerError, UnavailableError
 
@@ -62,17 +63,11 @@ class Programs:
         if program is None:
             raise ManagerError(f"{argv[0]} is not found in {self._bin or 'PATH'}")
         try:
-            return await asyncio.create_subprocess_exec(
-                program,
-                *argv[1:],
-                stdin=stdin,
-                stdout=PIPE,
-                stderr=stderr,
-                cwd="/",
-                env=self._environment,
+            return await started(
+                program, *argv[1:], stdin=stdin, stdout=PIPE, stderr=stderr, cwd="/", env=self._environment,
                 start_new_session=True,  # so that it can be killed with its children
                 limit=_MOST_PRINTED,
-            )
+            )  # fmt: skip
         except OSError as error:
             raise ManagerError(f"{argv[0]} cannot be run: {reason_of(error, program)}") from error
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cosched.host.programs import started
 from cosched.schedulers.kernels import prepare
 from cosched.schedulers.loading import DEFAULT
 
@@ -45,9 +46,7 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
     code = f"import sys; from {prepare.__module__} import prepare; "
     code += "prepare(sys.argv[1:], lambda said: print(said, flush=True))"
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe
-    )
+    process = await started(sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None
     try:

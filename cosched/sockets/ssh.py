@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from cosched.host.programs import started
 from cosched.sockets.hello import HelloError, read_hello, written
 
 GREETING = 60.0  # seconds for logging in, and for starting the service there
@@ -60,9 +61,7 @@ class SshStream:
         """Log in and greet; HelloError, with what ssh says."""
         command, pipe = ssh_command(self._login, "peer-stream"), asyncio.subprocess.PIPE
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-            )
+            self._process = await started(*command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
         except OSError as error:
             raise HelloError(f"ssh cannot be run: {error.strerror}") from None
         assert self._process.stdin is not None
