@@ -225,7 +225,7 @@ async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done
         raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", "the disk is full")
 
     settled = AsyncMock()
-    outside = SimpleNamespace(settled=settled, has_calls=False, has_news=lambda _: False)
+    outside = SimpleNamespace(settled=settled, fresh=[], has_news=lambda _: False)
     manager, time = SimpleNamespace(ended=lambda _: ["1"]), SimpleNamespace(begin=lambda *_: None)
     parts = manager, time, outside, None, SimpleNamespace(next=7, submit=submit), None, None
     pace = Lockstep(site.domain, *parts)
