@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from cosched.host.programs import started
+from cosched.host.programs import end, kill, started
 from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import ManagerError, UnavailableError
 
@@ -79,29 +77,11 @@ async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
     size = 0
     while part := await stream.read(_CHUNK):
         if size > _MOST_PRINTED:
-            _kill(process)
+            kill(process)
             continue
         parts.append(part)
         size += len(part)
     return b"".join(parts)
-
-
-async def end(process: Process) -> None:
-    """Kill a process if it runs, and read its pipes to their ends, since `wait` waits for these."""
-    if process.returncode is None:
-        _kill(process)
-        await asyncio.gather(_discard(process.stdout), _discard(process.stderr))
-        await process.wait()
-
-
-def _kill(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _discard(stream: asyncio.StreamReader | None) -> None:
-    while stream is not None and await stream.read(_CHUNK):
-        pass
 
 
 def meaning(said: str, meanings: Mapping[type[ManagerError], Collection[str]]) -> type[ManagerError]:

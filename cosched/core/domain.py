@@ -254,15 +254,20 @@ class PolicyDomain:
 
     def _for_group(self, effect: OfGroups, now: int, left: list[Change]) -> None:
         grouping, job = self._grouping, effect.job
-        if isinstance(effect, TryReady):
-            ready = NOT_NOW if grouping is None else grouping.try_ready(job, now)
-            if ready is not None:
-                has = None if ready is NOT_NOW else self._placed(job, nonsense.allocation("try_ready", job, ready))
-                self._tell(TriedReady(job, has), now, left)
-        elif grouping is not None and isinstance(effect, GiveBack):
-            grouping.give_back(job, now)
-        elif grouping is not None and isinstance(effect, WantUntil):
-            grouping.want_until(job, effect.until)
+        match effect:
+            case TryReady():
+                ready = NOT_NOW if grouping is None else grouping.try_ready(job, now)
+                if ready is not None:
+                    has = None if ready is NOT_NOW else self._placed(job, nonsense.allocation("try_ready", job, ready))
+                    self._tell(TriedReady(job, has), now, left)
+            case GiveBack():
+                if grouping is not None:
+                    grouping.give_back(job, now)
+            case WantUntil():
+                if grouping is not None:
+                    grouping.want_until(job, effect.until)
+            case _:
+                assert_never(effect)
 
     def is_paired(self, job: JobId) -> bool:
         """Return whether the job waits for a mate: not if it has none, or coscheduling is off."""
@@ -284,11 +289,17 @@ class PolicyDomain:
 
 def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:
     """What comes of it where no slots are given."""
-    if isinstance(effect, Quote):
-        return Quoted(effect.job, None, effect.for_peer)
-    if isinstance(effect, Book):
-        return Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
-    return Claimed(effect.job, None, effect.for_peer) if isinstance(effect, Claim) else None
+    match effect:
+        case Quote():
+            return Quoted(effect.job, None, effect.for_peer)
+        case Book():
+            return Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
+        case Claim():
+            return Claimed(effect.job, None, effect.for_peer)
+        case Want() | MoveSlot() | Unbook() | EndTurn():
+            return None
+        case _:
+            assert_never(effect)
 
 
 def _of_slot(meeting: Meeting, effect: OfSlots, now: int) -> Quoted | Booked | Claimed | None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cosched.host.programs import started
+from cosched.host import programs
 from cosched.schedulers.kernels import prepare
 from cosched.schedulers.loading import DEFAULT
 
@@ -46,7 +46,7 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
     code = f"import sys; from {prepare.__module__} import prepare; "
     code += "prepare(sys.argv[1:], lambda said: print(said, flush=True))"
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
-    process = await started(sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe)
+    process = await programs.started(sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -55,8 +55,7 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
         said = await process.stderr.read()
         await process.wait()
     except asyncio.CancelledError:
-        process.kill()
-        await process.wait()
+        await programs.end(process)
         raise
     if process.returncode:  # loading them will show what is wrong
         last = said.decode(errors="replace").strip().rpartition("\n")[2]

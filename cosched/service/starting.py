@@ -38,7 +38,10 @@ class Starting:
         systemd.notify(f"STATUS=starting: {why}")
 
     async def turn(self, manager: ResourceManager) -> bool:
-        """Stand by while the manager runs on another host, where alone hooks find us; whether it did. StoppedError."""
+        """Stand by while the manager runs on another host, whose service its hooks ask; return whether this was so.
+
+        StoppedError.
+        """
         place = await _elsewhere(manager, "")
         while place:
             if place != self._stood_by:

@@ -9,7 +9,7 @@ TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`, if it listens; whether this succeeded.
+    """Send systemd `READY=1`, `STOPPING=1`, `WATCHDOG=1` or `STATUS=...`; return whether this succeeded.
 
     The service does not fail if its manager is gone or stuck.
     """

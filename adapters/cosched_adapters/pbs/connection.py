@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cosched.host.programs import end
 from cosched_adapters.manager import ManagerError, UnavailableError
-from cosched_adapters.programs import Failure, Programs, end
+from cosched_adapters.programs import Failure, Programs
 
 _SCRIPT = Path(__file__).with_name("one_connection.py")
 _KNOWN = re.compile(r"qrun -H |qmgr -c (set (server|node)|unset node|list server \w)|qstat (-x )?-f |pbsnodes ")

@@ -154,6 +154,7 @@ class ExternalScheduler(SchedulerBase):
         self.orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
+        """Note that the batch system has chosen another size for a job."""
         self.jobs[job] = replace(self.jobs[job], nodes=nodes)
 
     def requeue(self, job: JobId) -> None:
@@ -241,9 +242,11 @@ class ExternalScheduler(SchedulerBase):
         return max(0, self.nodes - sum(self.used().values()))
 
     def keep_own(self, job: JobId, name: str, value: int | None) -> None:
+        """Keep something more of a job; None: nothing."""
         known = self.jobs[job]
         others = {other: kept for other, kept in known.kept.items() if other != name}
         self.jobs[job] = replace(known, kept=others if value is None else others | {name: value})
 
     def put(self, job: JobId, state: JobState) -> None:
+        """Let a job be in this state."""
         self.jobs[job] = replace(self.jobs[job], state=state)

@@ -61,7 +61,10 @@ class Operations:
         coupled: Coupled, most_jobs: int, most_bytes: int,
         submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
-        """`most_jobs` and `most_bytes` of scripts: of one user's jobs, not ended. `submitted`: see SchedulerKind."""
+        """One user may have `most_jobs` jobs that have not ended, with `most_bytes` bytes of scripts.
+
+        `submitted`: see SchedulerKind.
+        """
         self._domain, self.requests, self._runner = domain, requests, runner
         self._queue, self._announcer = queue, announcer
         self.jobs = OwnedJobs(domain)

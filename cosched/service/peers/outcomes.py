@@ -14,7 +14,7 @@ _BUSY = frozenset({"STARTING", "STALLED"})  # reasons by which the peer says: I 
 ASKING = "ASKING"  # the reason by which it says: I did nothing, and have to ask first
 _LEAVING = "STOPPING"  # the reason by which it says: I did nothing, and will not
 _TOO_LARGE = "larger than max"  # part of gRPC's own message for a message above the limit
-# Of all other codes some refuse the call; the protocol and gRPC itself use none of the rest, which break the contract.
+# All other codes refuse the call. Neither the protocol nor gRPC uses some of them: such an answer breaks the contract.
 _NO_REFUSALS = ("CANCELLED", "UNKNOWN", "DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE", "RESOURCE_EXHAUSTED")
 OF_PAIRS_ONLY: dict[type, Reply] = {  # what a domain means that answers UNIMPLEMENTED: it takes no groups
     core.GetMember: core.MateJobId(core.Found.NO_PAIR, None, core.MateProblem.NO_GROUPS),
