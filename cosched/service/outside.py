@@ -63,6 +63,8 @@ class ServiceOutside:
         self._wakes_at: float = FOREVER
         self._look_at: float | None = None
 
+    # Calls
+
     def call(self, call: Call) -> None:
         if isinstance(call.request, TellMember):
             self._news.tell(call)
@@ -107,6 +109,8 @@ class ServiceOutside:
     def answer(self, answer: Answer) -> None:
         self._domain.questions.late_answers.tell(answer)
 
+    # Jobs
+
     def order(self, order: Order) -> None:
         """See the protocol. A launch keeps all else waiting for a millisecond, so answers leave before it."""
         self.tasks.run(self._order(order, ANSWERS_FIRST))
@@ -114,6 +118,8 @@ class ServiceOutside:
     async def _order(self, order: Order, pause: float) -> None:
         await asyncio.sleep(pause)
         await self._runner.order(order)
+
+    # Timers
 
     def wake_at(self, moment: float) -> None:
         if moment != self._wakes_at:
@@ -152,6 +158,8 @@ class ServiceOutside:
     def _look(self) -> None:
         self._look_at = None
         self._domain.look()
+
+    # News
 
     def happened(self, events: Sequence[EventRecord]) -> None:
         self._watchers.tell(events)

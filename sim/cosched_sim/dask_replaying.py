@@ -53,13 +53,19 @@ class DaskReplay(Replay):
     """Job logs, read, cleaned and paired, of which the workers of a Dask scheduler replay parts."""
 
     def __init__(
-        self, config: ReplayConfig, say: Say = lambda _: None, doing: Say | None = None, *, address: str, **more: bool
+        self,
+        config: ReplayConfig,
+        say: Say = lambda _: None,
+        doing: Say | None = None,
+        *,
+        address: str,
+        compares: bool = False,
     ) -> None:
         """As `Replay`. InputError for settings by which domains are no longer independent."""
         for given, option in ((config.events, "--events"), (config.script is not None, "--script")):
             if given:
                 raise InputError("--dask", None, f"parts know nothing of each other: {option} needs one process")
-        super().__init__(config, say, doing, **more)
+        super().__init__(config, say, doing, compares=compares)
         self._address = address
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:

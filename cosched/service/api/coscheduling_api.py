@@ -109,6 +109,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
     SettleGroupStart = answered(partial(ask, call=SETTLE_GROUP_START), SETTLE_GROUP_START.name)
     GetProposal = answered(partial(ask, call=GET_PROPOSAL), GET_PROPOSAL.name)
 
+    # Others
+
     @answered
     async def TellMembers(self, request: wire.TellMembersRequest, context: Context) -> wire.TellMembersResponse:
         peer, news = read_news(request, self.domain.name)
@@ -148,6 +150,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
         else:
             raise FieldError("presence", "is not known here")
         self.domain.sparing_log.log(logging.INFO, (peer, told.presence), "peer %s %s", peer, said)
+
+    # How a call is answered
 
     def _audit_vain(self, record: AuditRecord, reason: str = NO_MATE) -> None:
         """Note an order that has changed nothing, in sums: a peer can give as many as it likes."""
@@ -200,6 +204,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
         name = type(asked.request).__name__
         said = "%s:%s asks for %s, which is not its mate: %s"
         self.domain.sparing_log.warning((asked.peer, name), said, *_named(asked), name)
+
+    # Who may
 
     def check_peer(self, caller: Caller, peer: Domain) -> None:
         """Check that the peer speaks for its own jobs; without TLS the name in the request counts."""

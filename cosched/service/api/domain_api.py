@@ -67,6 +67,8 @@ class Serving:
 class DomainApi(ApiFor[Serving], DomainServiceServicer):
     """The API for callers of one listener."""
 
+    # Changes
+
     @answered
     async def SubmitJob(self, request: wire.SubmitJobRequest, context: Context) -> wire.SubmitJobResponse:
         with self._requested(request, context) as user_request:
@@ -119,6 +121,8 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     def _requested(self, request: Any, context: Context) -> AbstractContextManager[UserRequest]:
         return requested(self._serving.requests, self._identify(context), request)
+
+    # Reads
 
     @asynccontextmanager
     async def _reading(self, context: Context, *looks: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
@@ -186,6 +190,8 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
                 if len(found) == most:
                     break
         return found
+
+    # Events
 
     async def WatchEvents(
         self, request: wire.WatchEventsRequest, context: Context

@@ -240,6 +240,8 @@ class Operations:
             raise no_pair(refused)
         return self.jobs.job(str(job))
 
+    # Cancellation and release
+
     @once
     async def cancel(
         self, request: UserRequest, job: str, *, unless_started: bool = False, final: bool = False

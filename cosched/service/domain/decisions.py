@@ -149,6 +149,8 @@ class Decisions:
             return Noted.PEER_DRAINS, peers.known[peer].drains_until
         return Noted.PEER_THERE, None
 
+    # What is left to do
+
     def do(self, changes: Iterable[Change | Order]) -> None:
         """Note what the domain wants done; it is done after the turn. Only in a turn."""
         for change in changes:

@@ -121,6 +121,8 @@ class LiveDomain:
         """Return the job's state; None: it is not known here, or has ended."""
         return self.core.jobs[job].state if job in self.jobs else None
 
+    # Jobs in
+
     def add(self, record: JobRecord, script: JobScript) -> None:
         """Put a submission on record, in a transaction of its own with what the present turn has noted; StoreError."""
         changes = self.journal.changes
@@ -188,6 +190,8 @@ class LiveDomain:
             raise error
         self.sparing_log.log(logging.ERROR, fault.did, "%s", fault.short)
         return fault.short
+
+    # What running jobs tell
 
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
         """Count with what a running job predicts of its sizes; only in a turn. ValueError: that cannot be counted."""
@@ -295,6 +299,8 @@ class LiveDomain:
         self.journal.save(record)
         _LOG.info("job %s runs on: %s", job, why)
         self.decisions.feed(RunsOn(job))
+
+    # Time
 
     def due(self, *, of_slots: bool | None = None) -> bool:
         """Tell the first timer's event if it is due, and is (or is not) one of a slot. Whether it was."""

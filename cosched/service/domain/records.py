@@ -72,6 +72,8 @@ class Records:
                 self.journal.note(str(record.id), story.Noted.TO_BE_CANCELLED, by=by)
         self.journal.changes.orders.append(Cancel(str(record.id)))
 
+    # In step with the core
+
     def refresh(self, changed: Iterable[JobId]) -> None:
         """Bring the records of these jobs up to date. One that has ended may still have something to tell."""
         for job in changed:
@@ -144,6 +146,8 @@ class Records:
     def booked_nodes(self) -> int:
         """Return the nodes that queued jobs have booked for their slots."""
         return sum(least_of(record) for record in self.jobs.values() if record.slot is not None)
+
+    # The story
 
     def tell(self, effect: Record) -> None:
         """Note that something happened to a job."""

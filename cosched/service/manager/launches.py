@@ -112,6 +112,8 @@ class Launches(Work[LauncherOrder, Report]):
         """Return why launches wait; empty if none does."""
         return self._no_room if self._delayed else ""
 
+    # Orders
+
     async def carry_out(self, order: LauncherOrder) -> None:
         match order:
             case Start():
@@ -272,6 +274,8 @@ class Launches(Work[LauncherOrder, Report]):
             return
         await self._launcher.cancel(job)
 
+    # Reports
+
     def hear(self, report: Report) -> None:
         match report:
             case Started():
@@ -308,6 +312,8 @@ class Launches(Work[LauncherOrder, Report]):
     async def _forget_durably(self, job: JobId) -> None:
         await self._domain.turns.durable()
         await forget(self._launcher, job)
+
+    # After a restart
 
     async def take_up(self, found: Mapping[str, Report | None], running: Collection[JobId]) -> None:
         """See Work. Runs that were preempted are ended first: those that start may wait for their nodes."""

@@ -60,6 +60,8 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
     def __post_init__(self) -> None:
         self._requeues = Cancellations(self._domain, self._requeue, self._tasks)
 
+    # Orders
+
     async def carry_out(self, order: SystemOrder) -> None:
         match order:
             case effects.Start():
@@ -137,6 +139,8 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
 
     async def cancel(self, job: JobId) -> None:
         await self._system.cancel(job)
+
+    # Reports
 
     def hear(self, report: batch.BatchReport) -> None:
         jobs = self._jobs
@@ -266,6 +270,8 @@ class Offers(Work[SystemOrder, batch.BatchReport]):
         if report.started_at is not None:
             self._domain.started(report.job_id, report.started_at)
         tell_end(self._domain, report)
+
+    # After a restart
 
     async def take_up(self, found: Mapping[str, batch.Known], running: Collection[JobId]) -> None:  # noqa: ARG002
         """See Work.

@@ -143,6 +143,8 @@ class Resizes:
         """Note that the job, or its run, is over."""
         self._used.pop(job, None)
 
+    # Answers
+
     async def watch(self) -> None:
         """Look for jobs that do not answer, for ever."""
         while True:

@@ -32,6 +32,8 @@ class SlotOrders:
         self._orders_of: WeakValueDictionary[JobId, asyncio.Lock] = WeakValueDictionary()
         self._freed = self._in_turns = False
 
+    # After a restart
+
     def take_up(self) -> None:
         """Take up the slots on record, as soon as the manager answers. All orders wait for that."""
         self._tasks.run(self._take_up())
@@ -47,6 +49,8 @@ class SlotOrders:
                     _LOG.warning("slots are not taken up yet: %s", error)
                 told = True
                 await asyncio.sleep(PACE)
+
+    # Orders
 
     async def carry_out(self, order: Quote | Book | Unbook | Claim | EndTurn) -> None:
         """Carry out an order, and tell the domain what has come of it."""
@@ -98,6 +102,8 @@ class SlotOrders:
             except ManagerError as error:
                 _LOG.info("job %s: %s", job, error)
                 return otherwise
+
+    # Early turns
 
     def freed(self) -> None:
         """Note that nodes are free again: soon all jobs with slots have a turn."""

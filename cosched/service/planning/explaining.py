@@ -154,6 +154,8 @@ class Explaining:
         changed = self._domain.calls.states.changed(str(record.id), peer)
         return mate is not None and (time.monotonic() >= asked + FRESH or changed > asked)
 
+    # One job
+
     def _explanation(self, record: JobRecord, plan: Plan) -> Explanation:
         told = Explanation(job=self._outlook(record, plan))
         for domain, job in record.mates.items():
@@ -251,6 +253,8 @@ class Explaining:
     def _ref(self, job: JobId) -> JobRef:
         return JobRef(domain=self._domain.name, job_id=job)
 
+    # Mates
+
     async def _ask(self, records: Iterable[JobRecord]) -> None:
         """Ask the domains of these jobs' mates, all at once."""
         asked: dict[Domain, list[MatePair]] = {}
@@ -290,6 +294,8 @@ class Explaining:
             for pair, told in zip(batch, answer.outlooks, strict=False):
                 told.job.CopyFrom(pair.job)
                 self._mates[peer, pair.job.job_id] = told
+
+    # How good the estimates were
 
     async def _compare(self, waiting: Iterable[JobRecord], plan: Plan) -> None:
         slices = Slices()

@@ -95,6 +95,8 @@ class Reasons:
         at = plan.starts.get(str(record.id))
         return record.state is JobState.QUEUED and at is not None and at > plan.made_at
 
+    # It waits in the queue
+
     def _in_queue(self, record: JobRecord, plan: Plan) -> Reason:
         job, domain = str(record.id), self._domain
         known = domain.known(record).with_kept(record.scheduled)
@@ -110,6 +112,8 @@ class Reasons:
         else:
             told.scheduler_says.scheduler, told.scheduler_says.word = domain.kind.name, what
         return told
+
+    # It waits for its mate
 
     def _asks(self, record: JobRecord) -> Reason:
         domains = list(record.mates)
@@ -268,6 +272,8 @@ class Reasons:
         passed = explain_pb2.InstantPassed(group=record.group_name or "")
         change = f"cosched unlink {record.id} lets it start alone; cosched cancel {record.id} ends it"
         return Reason(instant_passed=passed, text=WHY[Why.INSTANT_PASSED], change=change)
+
+    # Parts
 
     def _would_hold(self, record: JobRecord) -> int:
         """Return how many nodes: those that the plan chooses for it, if it does, or the fewest on which it runs."""

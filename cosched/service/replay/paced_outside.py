@@ -122,12 +122,16 @@ class PacedOutside(ServiceOutside):
         if of_news:
             self._changed_by_news |= {self._domain.name, *self.changed}
 
+    # Events
+
     def tell_all(self) -> None:
         """From now on the manager notes what happens to jobs, in the order of a simulation."""
         decisions = self._domain.decisions
         self._domain.questions.all_in_turns = True
         for kind in get_args(Told):
             decisions.tell_too(kind, self._note_change)
+
+    # The order of a turn
 
     def _note_call(self, call: Call) -> None:
         if not self._is_news(call):
@@ -144,6 +148,8 @@ class PacedOutside(ServiceOutside):
             note()
         else:
             self._behind.setdefault(id(self._last_call), []).append(note)
+
+    # News
 
     def has_news(self, changes: Changes) -> bool:
         """Return whether there is news of any domain, or will be when these changes have been recorded."""

@@ -63,7 +63,17 @@ def worker_options(command: Any) -> Any:
 @click.pass_context
 @needing(SIMULATOR)
 def sweep(
-    ctx: click.Context, /, file: str, out: str | None, resume: bool, no_report: bool, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    file: str,
+    replications: int | None,
+    seed: int | None,
+    workers: int | None,
+    dask: str | None,
+    out: str | None,
+    resume: bool,
+    no_report: bool,
+    as_json: bool,
 ) -> None:
     """Replay every combination of the settings in FILE.toml, in several replications.
 
@@ -74,10 +84,10 @@ def sweep(
     if resume and out is None:
         raise InputError("--resume", None, "needs the folder to continue: --out DIR")
     with progress("reading ...") as doing:
-        planned = read_sweep(file, replications=given["replications"], seed=given["seed"])
+        planned = read_sweep(file, replications=replications, seed=seed)
         if planned.replications > 1 and not planned.draws:
             doing.say("all replications will be the same: no trace and no pairs are drawn")
-        with _folder(out) as folder, workers_of(given["workers"], given["dask"], doing) as hands:
+        with _folder(out) as folder, workers_of(workers, dask, doing) as hands:
             from cosched_sim.sweeps.sweeping import carry_out
 
             swept = carry_out(planned, folder, hands, ctx.meta[COMMAND], resume=resume, tell=doing.step)
