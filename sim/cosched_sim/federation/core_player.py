@@ -185,8 +185,6 @@ class CorePlayer:
             self._do_all(changes)
             self._deliver()
 
-    # Events in, changes out
-
     def _asks_in_vain(self, job: JobId) -> bool:
         """Return whether a ready job need not ask; it yields."""
         row = self._row[job]
@@ -339,8 +337,6 @@ class CorePlayer:
     def _allocate(self, id: JobId, allocation: Allocation) -> None:
         job = self._jobs[self._row[id]]
         self._runs.go_on(job.number - 1, job.run, allocation, self._now)
-
-    # What is told of all this
 
     def _note(self, record: Record) -> None:
         row, what = self._row[record.job], record.what
